@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Fails if a source file is not formatted as .clang-format says, and names it. With --fix, formats them all.
-# Releases of clang-format differ in what they produce, so only the one that the project uses decides; without
-# it, there is a note and no failure.
+# Releases of clang-format produce different results, so only the project's release decides; without it, there
+# is a note and no failure.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

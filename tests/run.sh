@@ -50,8 +50,8 @@ echo "== format"
 tests/check_format.sh || trouble=yes
 
 results=()
-# Configures, builds and tests one preset; the results go to build/<preset>/junit.xml. A failed test is no
-# reason to stop here: the count at the end tells.
+# Configures, builds and tests one preset; the results go to build/<preset>/junit.xml. A failed test does
+# not stop it: the final count reports it.
 check() {
   local name=$1
   shift

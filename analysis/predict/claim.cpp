@@ -82,7 +82,7 @@ ClaimVerdict judge_claim(const Claim& claim) {
       verdict.text +=
           ": impossible if computing is unchanged, because communication cannot exceed the step.";
     else
-      verdict.text += " of the step, or as much that queues.";
+      verdict.text += " in the step, or as much that queues.";
   }
   verdict.fits = verdict.possible;
   if (claim.exposed_share && claim.sync_change != 0)

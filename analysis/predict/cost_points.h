@@ -25,7 +25,7 @@ struct Point {
 };
 
 // With default settings: collectives launched back to back, out of place if both were measured;
-// from steps without computing, each section that holds one collective (the fastest rank's time).
+// from steps without computing, each stretch that holds one collective (the fastest rank's time).
 // By collective, ranks, bytes. Excludes wrong data and single ranks.
 std::vector<Point> cost_points(const RunSummary& run, const std::vector<SettingResult>& results);
 
@@ -39,8 +39,8 @@ void add_points(std::vector<Point>& points, std::vector<Point> more);
 // ratio) with a known one, of the same collective on as many ranks; without any it stays unknown.
 std::vector<Point> with_nearest_algorithms(std::vector<Point> points);
 
-// The data of each communication section of a step, in the order of their starts; nothing for a
-// section that is not one collective, or the same one of several groups of ranks at once.
+// The data of each communication stretch of a step, in the order of their starts; nothing for a
+// stretch that is not one collective, or the same one of several groups of ranks at once.
 struct Moved {
   model::Collective collective = model::Collective::all_reduce;
   int ranks = 0;

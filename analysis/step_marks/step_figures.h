@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-// From sections to figures, by the formulas of docs/method.md ("Steps"). Marks have no common
-// clock, so waits of a communication section follow from durations: ranks that end together have
+// From stretches to figures, by the formulas of docs/method.md ("Steps"). Marks have no common
+// clock, so waits of a communication stretch follow from durations: ranks that end together have
 // waited for the time by which they exceed the fastest of them. The same holds for the two sides of
 // a message: the one that came first has waited for the other.
 namespace ncclprobe::analysis::steps {
@@ -55,11 +55,11 @@ struct RankStepTimes {
 };
 std::vector<RankStepTimes> step_times(const CellSteps& cell);
 
-// One communication section: medians over steps and ranks, ns since the step's start.
+// One communication stretch: medians over steps and ranks, ns since the step's start.
 struct BucketTimes {
   std::string label;
   std::vector<int> ranks; // that have it
-  double ready_ns = 0;    // its data is ready: the last of the sections that it waits for ends
+  double ready_ns = 0;    // its data is ready: the last of the stretches that it waits for ends
   double begin_ns = 0;
   double end_ns = 0;
   double transfer_ns = 0;  // duration without waiting: median over steps and ranks

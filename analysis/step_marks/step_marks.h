@@ -40,7 +40,7 @@ struct StretchDecl {
   model::Activity activity = model::Activity::note;
   std::string label;
   std::vector<int> ranks; // global ranks that have it; empty: all that train
-  // Sections of other streams (StepPlan::stretches) whose end this one waits for: for each event
+  // Stretches of other streams (StepPlan::stretches) whose end this one waits for: for each event
   // that its stream waits for since its previous stretch, the stretch that contains or precedes the
   // event.
   std::vector<int> ready_after;

@@ -19,7 +19,7 @@ struct Agreement {
   double by_marks_ns = 0;
   double by_trace_ns = 0;
   // The allowed difference: twice the standard error from the scatter of the steps, plus k_mark_ns
-  // for every mark around the sections that count.
+  // for every mark around the stretches that count.
   double noise_ns = 0;
   bool agrees() const;
 };

@@ -10,7 +10,7 @@ struct Timeline;
 }
 
 // Hidden and exposed communication by kernels. Marks cannot show it, because within a compute
-// section there are gaps in which no kernel computes (docs/method.md, "Steps").
+// stretch there are gaps in which no kernel computes (docs/method.md, "Steps").
 namespace ncclprobe::analysis::steps {
 
 // Means over the ranks and steps of a cell, ns: as in the timeline of that trial.

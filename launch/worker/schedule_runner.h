@@ -20,11 +20,11 @@ struct LocalRank {
 // Executes schedules on a backend. Communicators, streams, events and buffers live as long as the
 // runner, and its cells share them.
 //
-// run() measures one cell: it fills inputs, warms up, agrees with all ranks on the effort, times
-// batches or launches until the stopping rule is satisfied, and checks data as CheckMethod says. If
-// the backend cannot run the cell (Errc::unsupported, or Errc::unavailable while preparing), all
-// ranks skip it. Every other error, and a communicator that cannot be created, is thrown and ends
-// the process.
+// run() measures one cell. It fills inputs, warms up, and agrees with all ranks on the effort. Then
+// it times batches or launches until the stopping rule is satisfied, and checks data as CheckMethod
+// says. If the backend cannot run the cell (Errc::unsupported, or Errc::unavailable while
+// preparing), all ranks skip it. Every other error, and a communicator that cannot be created, is
+// thrown and ends the process.
 class ScheduleRunner {
 public:
   ScheduleRunner(backend::Backend& backend, std::vector<LocalRank> local_ranks, int world_size,

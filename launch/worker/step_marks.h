@@ -18,7 +18,7 @@ namespace ncclprobe::worker {
 // of one.
 //
 // An event in a captured region is part of the graph, and every launch of the graph records it
-// again: there is one, and it holds only the last launch of a batch.
+// again. There is one, and it holds only the last launch of a batch.
 class StepMarks {
 public:
   // Both must outlive the object.

@@ -15,9 +15,9 @@
 namespace ncclprobe::worker {
 
 // The worker's end of the channel. A thread reads all the time. When the supervisor is gone (end of
-// file, or a broken frame), it kills the worker's whole process group, so that nothing outlives the
-// run, even if other threads are stuck. It also answers where the thread is that created this
-// object. Only that thread may call send() and the functions after it.
+// file, or a broken frame), it kills the worker's whole process group. So nothing outlives the run,
+// even if other threads are stuck. It also answers where the thread is that created this object.
+// Only that thread may call send() and the functions after it.
 class SupervisorLink : public backend::Rendezvous {
 public:
   // `board` must outlive the process's last message.

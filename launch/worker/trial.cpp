@@ -142,9 +142,9 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
   tell_phase("teardown", -1);
   if (spec.purpose == model::Purpose::companion)
     return; // shows that the library's own teardown works
-  // The driver cleans up after an ended process in a quarter of the time that the library's own
-  // teardown takes (0.15 s against 0.6 s on 2 GPUs), and the next trial waits for it. But no
-  // process leaves while another rank's kernels may still read from its memory.
+  // The driver cleans up after an ended process in a quarter of the time of the library's own
+  // teardown (0.15 s against 0.6 s on 2 GPUs). The next trial waits for it. But no process leaves
+  // while another rank's kernels may still read from its memory.
   link.exchange(wire::k_leave_key, everybody, present);
   (void)library.release();
   (void)trace.release(); // its backend is not torn down

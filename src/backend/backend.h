@@ -320,9 +320,8 @@ public:
   virtual std::unique_ptr<Tracer> start_trace(const TraceRequest&) {
     base::raise(base::Errc::unsupported, "the {} backend cannot be traced", name());
   }
-  // Lines in the format of NCCL's log: settings that the library read ("X set by environment to
-  // 1.") and choices that it made ("AllReduce: 1024 Bytes -> Algo ring"), or what the library's own
-  // log lacks.
+  // Lines in the format of NCCL's log that the library's own log lacks. They give settings that it
+  // read ("X set by environment to 1.") and its choices ("AllReduce: 1024 Bytes -> Algo ring").
   virtual std::vector<std::string> words() const { return {}; }
   // The shared libraries that it uses so far, with versions and paths as the loader found them.
   virtual std::vector<model::Library> libraries() const { return {}; }

@@ -15,7 +15,7 @@ find_package(pugixml REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate) # chunks of traces
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
-pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2) # expressions over foreign logs, in linear time
+pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2) # expressions over other programs' logs, in linear time
 if(HDF5_IS_PARALLEL)
   message(FATAL_ERROR "The HDF5 found is the parallel build, which would pull MPI into the report "
                       "program. Install the serial one (libhdf5-dev) and unset HDF5_ROOT/HDF5_PREFER_PARALLEL.")

@@ -1,4 +1,4 @@
-# A folder is a library, and it links only the floors it may see (ARCHITECTURE.md).
+# A folder is a library, and it links only the layers that it may see (ARCHITECTURE.md).
 
 # Compiled once for all libraries. Programs and tests are compiled with other options.
 add_library(ncclprobe_headers OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/precompiled.cpp)
@@ -16,10 +16,10 @@ function(ncclprobe_library folder)
   ncclprobe_link(ncclprobe_${name} PRIVATE ${ARG_PRIVATE_LINKS})
   target_link_libraries(ncclprobe_${name} PUBLIC ncclprobe_settings)
   target_precompile_headers(ncclprobe_${name} REUSE_FROM ncclprobe_headers)
-  set_target_properties(ncclprobe_${name} PROPERTIES PCH_WARN_INVALID OFF) # then they are read as ever
+  set_target_properties(ncclprobe_${name} PROPERTIES PCH_WARN_INVALID OFF) # then they are compiled as usual
 endfunction()
 
-# target_link_libraries that takes folder names of ours and anything else alike.
+# target_link_libraries that takes our folder names as well as other targets.
 function(ncclprobe_link target visibility)
   foreach(library ${ARGN})
     if(library MATCHES "^[a-z0-9_/]+$" AND (EXISTS ${PROJECT_SOURCE_DIR}/src/${library}/CMakeLists.txt
@@ -30,8 +30,9 @@ function(ncclprobe_link target visibility)
   endforeach()
 endfunction()
 
-# ncclprobe_program(<name> SOURCES ... LINKS ...): an installed executable. All programs land in one
-# folder of the build tree, as they do when installed: they find each other beside themselves.
+# ncclprobe_program(<name> SOURCES ... LINKS ...): an installed executable. All programs are in one
+# folder of the build tree, as after installation, because they look for each other in their own
+# folder.
 function(ncclprobe_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})

@@ -1,8 +1,8 @@
-# Finds CUDA, NCCL's, CUPTI's and cuBLAS's headers. Included by src/nvidia only, and only with NCCLPROBE_NVIDIA.
-# Looks at NCCLPROBE_CUDA_ROOT, $CUDA_HOME, /usr/local/cuda, then the system's own places
-# (Debian's nvidia-cuda-toolkit). NCCLPROBE_CUDA_ROOT may be the folder of pip's wheels too
-# (.../site-packages/nvidia/cu13). Libraries other than the CUDA runtime are loaded at run time, so
-# only their headers are needed here.
+# Finds CUDA, and the headers of NCCL, CUPTI and cuBLAS. Only src/nvidia includes it, and only with
+# NCCLPROBE_NVIDIA. Searches NCCLPROBE_CUDA_ROOT, $CUDA_HOME, /usr/local/cuda, then the system's own folders
+# (Debian's nvidia-cuda-toolkit). NCCLPROBE_CUDA_ROOT may also be the folder of pip's wheels
+# (.../site-packages/nvidia/cu13). Libraries other than the CUDA runtime are loaded at run time, so only their
+# headers are needed here.
 set(NCCLPROBE_CUDA_ROOT "" CACHE PATH "CUDA toolkit, or the folder of its pip wheels")
 set(NCCLPROBE_CUDA_ARCHS "" CACHE STRING
     "Compute capabilities to build for, such as \"90\" or \"80;90\"; empty: all that are supported")
@@ -29,15 +29,15 @@ if(NOT CMAKE_CUDA_COMPILER)
   find_program(NCCLPROBE_NVCC nvcc)
   mark_as_advanced(NCCLPROBE_NVCC)
   if(NOT NCCLPROBE_NVCC)
-    message(FATAL_ERROR "NCCLPROBE_NVIDIA is ON, but nvcc was not found (looked at NCCLPROBE_CUDA_ROOT, "
+    message(FATAL_ERROR "NCCLPROBE_NVIDIA is ON, but nvcc was not found (searched NCCLPROBE_CUDA_ROOT, "
                         "CUDA_HOME, /usr/local/cuda and PATH). Install the CUDA toolkit or set "
                         "-DNCCLPROBE_CUDA_ROOT=..., ${nvidia_off}")
   endif()
   set(CMAKE_CUDA_COMPILER ${NCCLPROBE_NVCC})
 endif()
 
-# Architectures: machine code for each, and PTX of the newest for GPUs yet to come. An older nvcc
-# does not know the newest ones.
+# Architectures: machine code for each, and PTX of the newest for future GPUs. An older nvcc does
+# not know the newest ones.
 execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE known_architectures
                 RESULT_VARIABLE nvcc_failed ERROR_VARIABLE nvcc_words)
 if(nvcc_failed)
@@ -54,7 +54,7 @@ foreach(architecture ${wanted_architectures})
     list(APPEND architectures ${architecture})
   elseif(NCCLPROBE_CUDA_ARCHS)
     message(FATAL_ERROR "NCCLPROBE_CUDA_ARCHS names ${architecture}, which ${CMAKE_CUDA_COMPILER} does not "
-                        "know; take a newer CUDA toolkit or drop it, ${nvidia_off}")
+                        "know; use a newer CUDA toolkit or remove it, ${nvidia_off}")
   endif()
 endforeach()
 list(SORT architectures COMPARE NATURAL)
@@ -64,7 +64,7 @@ list(REMOVE_ITEM CMAKE_CUDA_ARCHITECTURES ${newest_architecture})
 list(TRANSFORM CMAKE_CUDA_ARCHITECTURES APPEND "-real")
 list(APPEND CMAKE_CUDA_ARCHITECTURES ${newest_architecture}) # machine code and PTX
 
-# An older nvcc takes no newer g++ than of its time, and says so only deep in CMake's words.
+# An older nvcc accepts no g++ newer than itself, and reports that only deep in CMake's output.
 execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --version OUTPUT_VARIABLE nvcc_words)
 string(REGEX MATCH "release ([0-9]+\\.[0-9]+)" nvcc_release "${nvcc_words}")
 set(nvcc_release "${CMAKE_MATCH_1}")
@@ -77,20 +77,20 @@ if(nvcc_release VERSION_LESS 11.8)
                       "11.8 or later is needed. Install a newer toolkit and set "
                       "-DNCCLPROBE_CUDA_ROOT=..., ${nvidia_off}")
 endif()
-# All the ways in which it may be told of another g++; launch/preset.sh knows those of the environment.
+# All ways to name another g++; launch/preset.sh knows those of the environment.
 set(cuda_host_compiler "${CMAKE_CUDA_HOST_COMPILER}$ENV{CUDAHOSTCXX}$ENV{NVCC_CCBIN}")
 set(nvcc_flags "${CMAKE_CUDA_FLAGS} $ENV{CUDAFLAGS} $ENV{NVCC_PREPEND_FLAGS} $ENV{NVCC_APPEND_FLAGS}")
 if(nvcc_release VERSION_LESS 12.0 AND NOT cuda_host_compiler AND NOT nvcc_flags MATCHES "-ccbin|--compiler-bindir")
   execute_process(COMMAND g++ -dumpversion OUTPUT_VARIABLE gxx_version OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   if(gxx_version VERSION_GREATER_EQUAL 12)
-    message(FATAL_ERROR "NCCLPROBE_NVIDIA is ON, but nvcc of CUDA ${nvcc_release} takes g++ up to 11, and g++ here "
-                        "is ${gxx_version}. Install g++-11 and set -DCMAKE_CUDA_HOST_COMPILER=g++-11, which only "
-                        "*.cu files are compiled with, or take a newer CUDA toolkit, ${nvidia_off}")
+    message(FATAL_ERROR "NCCLPROBE_NVIDIA is ON, but nvcc of CUDA ${nvcc_release} needs g++ 11 or older, and g++ here "
+                        "is ${gxx_version}. Install g++-11 and set -DCMAKE_CUDA_HOST_COMPILER=g++-11, which "
+                        "only compiles *.cu files, or use a newer CUDA toolkit, ${nvidia_off}")
   endif()
 endif()
 
 enable_language(CUDA)
-set(CMAKE_CUDA_STANDARD 17) # all that CUDA 11 reads; only *.cu files and what they include
+set(CMAKE_CUDA_STANDARD 17) # the newest that CUDA 11 reads; only *.cu files and their headers
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 
 # ncclprobe_find_nvidia(header|library <variable> <file> <what> <package hint>): beside the compiler
@@ -126,7 +126,7 @@ ncclprobe_find_nvidia(header NCCLPROBE_CUPTI_INCLUDE cupti.h "cupti.h"
 ncclprobe_find_nvidia(header NCCLPROBE_CUBLAS_INCLUDE cublasLt.h "cublasLt.h"
                       "Install cuBLAS's development package (libcublas-dev)")
 
-# What sources and tests of the NVIDIA backend compile against. The vendor's headers are not ours to warn about.
+# Include folders of the NVIDIA backend's sources and tests. Warnings in the vendor's headers are not ours.
 add_library(ncclprobe_nvidia_headers INTERFACE)
 target_include_directories(ncclprobe_nvidia_headers SYSTEM INTERFACE
   ${NCCLPROBE_CUDART_INCLUDE} ${NCCLPROBE_NCCL_INCLUDE} ${NCCLPROBE_CUPTI_INCLUDE}

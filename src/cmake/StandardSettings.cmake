@@ -9,24 +9,26 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 option(NCCLPROBE_WERROR "Warnings are errors" OFF)
-# Reading headers takes longer than anything else. Without it, each source shows whether it includes what it uses.
+# Reading headers takes longer than anything else. Without precompiled headers, each source shows whether it
+# includes what it uses.
 option(NCCLPROBE_UNITY "Compile the sources of a library or test in groups of eight" ON)
 option(NCCLPROBE_FUZZ "Build the fuzzers (clang only; see tests/fuzz/run.sh)" OFF)
 option(NCCLPROBE_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 
 add_library(ncclprobe_settings INTERFACE)
 target_compile_options(ncclprobe_settings INTERFACE
-  # -pthread: some libraries ask for it, and the precompiled headers are good for one way only.
+  # -pthread: some libraries need it, and the precompiled headers are valid only with the same
+  # flags.
   $<$<COMPILE_LANGUAGE:CXX>:-pthread -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers>
-  # g++ 12 sees overlaps in std::string's operator+ that are not there (GCC bug 105651)
+  # g++ 12 warns about overlaps in std::string's operator+ that do not exist (GCC bug 105651)
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>,$<COMPILE_LANGUAGE:CXX>>:-Wno-restrict>
-  # in a group of sources every one but the group's own file looks like a header
+  # in a group of sources, every file but the group's own looks like a header
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${NCCLPROBE_UNITY}>,$<COMPILE_LANGUAGE:CXX>>:-Wno-subobject-linkage>
-  # nor does its optimiser follow std::optional (GCC bug 80635)
+  # nor can its optimiser follow std::optional (GCC bug 80635)
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>,$<COMPILE_LANGUAGE:CXX>>:-Wno-maybe-uninitialized>
   $<$<AND:$<BOOL:${NCCLPROBE_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>)
 target_include_directories(ncclprobe_settings INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
-# There are over a hundred programs to link, most of them tests.
+# More than a hundred programs are linked, most of them tests.
 find_program(NCCLPROBE_MOLD mold)
 if(NCCLPROBE_MOLD AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12.1)
   target_link_options(ncclprobe_settings INTERFACE $<$<LINK_LANGUAGE:CXX>:-fuse-ld=mold>)

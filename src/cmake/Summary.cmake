@@ -1,6 +1,6 @@
-# Six lines at the end of every configure: what is in, what is out, and why.
+# Six lines at the end of every configure: what is included, what is not, and why.
 
-# "in " or "out" and what follows it, in columns.
+# "in " or "out", followed by the name and reason in columns.
 function(ncclprobe_say state what why)
   string(SUBSTRING "${what}              " 0 14 what)
   message(STATUS "  ${state} ${what} ${why}")

@@ -19,7 +19,7 @@ namespace ncclprobe::host {
 // thread reaches its first collective. All ranks run the collectives of a communicator in one
 // order, so they open lane n at the same collective. They exchange the addresses through the
 // control mesh under the lane's own tag. Messages between two ranks (transfer) need no lane,
-// because other ranks would never help to open one: they are numbered per pair and use the control
+// because other ranks would never help to open one. They are numbered per pair and use the control
 // mesh.
 //
 // Shared by the communicator and its streams' jobs.

@@ -10,8 +10,8 @@
 // Real collectives between processes on the CPU, with Gloo over TCP. Streams are threads with
 // in-order queues, and events order them. Settings: settings.h. No other folder includes Gloo.
 //
-// A communicator may be destroyed only after max_over_ranks() has returned on all ranks since their
-// last operation: closing a connection discards data that the peer has not read.
+// Before a communicator is destroyed, max_over_ranks() must return on all ranks after their last
+// operation. Closing a connection discards data that the peer has not read.
 namespace ncclprobe::host {
 
 // Throws base::Exception (invalid_argument) for an invalid setting.

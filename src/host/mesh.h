@@ -11,7 +11,7 @@
 
 namespace ncclprobe::host {
 
-// A Gloo context in which every rank is connected to every other, without one of Gloo's stores:
+// A Gloo context in which every rank is connected to every other, without one of Gloo's stores.
 // open() returns this rank's addresses, the caller carries them to all ranks, and connect() takes
 // them all. gloo/mpi/context.cc works the same way.
 //

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-// The oracle of model/data_pattern.h over whole buffers, much faster than element by element: types
+// The oracle of model/data_pattern.h over whole buffers, much faster than element by element. Types
 // and operations are dispatched once per buffer, and no branch in the loops depends on the data.
 namespace ncclprobe::host {
 

@@ -23,7 +23,7 @@ struct Transfer {
 };
 
 // Holds messages until the outermost group ends. Then all messages of one stream become one job,
-// which posts every receive and send before it waits for any: the order within the group cannot
+// which posts every receive and send before it waits for any. The order within the group cannot
 // deadlock.
 class TransferGroup {
 public:

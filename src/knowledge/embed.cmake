@@ -1,4 +1,4 @@
-# Writes a C++ file that holds text files as string literals:
+# Writes a C++ file that contains text files as string literals:
 #   cmake -DOUTPUT=x.cpp "-DFILES=a.json;b.json" -P embed.cmake
 set(code "// Made by src/knowledge/embed.cmake from src/knowledge/data.\n#include \"knowledge/document.h\"\n\n")
 string(APPEND code "namespace ncclprobe::knowledge {\n\nstd::string_view embedded_text(std::string_view name) {\n")
@@ -8,7 +8,7 @@ foreach(file IN LISTS FILES)
   if(text MATCHES "\\)text\"")
     message(FATAL_ERROR "${file}: holds the end mark of a raw string")
   endif()
-  # Compilers need not take literals above 64 KiB; neighbours are joined.
+  # Compilers may reject literals above 64 KiB; adjacent ones are joined.
   string(LENGTH "${text}" length)
   string(APPEND code "  if (name == \"${name}\")\n    return\n")
   set(at 0)

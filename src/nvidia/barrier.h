@@ -32,14 +32,14 @@ private:
 // The largest value over all ranks; returns once every rank has called. Ranks on one host use
 // shared memory. Otherwise it uses sends and receives (dissemination: in round k each rank receives
 // from the one 2^k before it) instead of an all-reduce. With a setting under test that forces an
-// algorithm, such as NCCL_ALGO=PAT or NVLS, NCCL may have no algorithm for this all-reduce; the
+// algorithm, such as NCCL_ALGO=PAT or NVLS, NCCL may have no algorithm for this all-reduce. The
 // barrier must not fail if the collective under test works. The first sends and receives create
 // connections that most collectives do not need. That took longer (0.7 s on 4 H200) than everything
 // else between connecting and the first sample.
 double all_reduce_max(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local,
                       double value);
 
-// The same rounds on a stream of each member (null: its own), enqueued without waiting: later work
+// The same rounds on a stream of each member (null: its own), enqueued without waiting. Later work
 // on the streams begins once every rank has reached this point. They begin within the time of a
 // small message; hosts that leave a barrier differ by tens of microseconds.
 void align(const NcclLibrary& nccl, std::span<NcclCommunicator* const> local,

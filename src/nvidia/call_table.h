@@ -9,8 +9,8 @@
 namespace ncclprobe::nvidia {
 
 // The latest calls that launched or copied, by CUPTI's correlation number. These numbers increase
-// over all threads, so one place for each of the latest million calls is enough to join records
-// that arrive in any order, in constant memory.
+// over all threads. One place for each of the latest million calls is therefore enough to join
+// records in any order, in constant memory.
 class CallTable {
 public:
   struct Call {

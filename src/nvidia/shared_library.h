@@ -9,8 +9,8 @@
 
 namespace ncclprobe::nvidia {
 
-// Candidate files of a library, in search order: only the file that the options name, if any;
-// otherwise its sonames as the loader finds them, then in the library folders of CUDA_HOME and
+// Candidate files of a library, in search order. If the options name a file, it is the only one.
+// Otherwise: its sonames as the loader finds them, then in the library folders of CUDA_HOME and
 // /usr/local/cuda.
 std::vector<std::string> library_candidates(const backend::Options& options,
                                             const std::string& name,

@@ -8,9 +8,9 @@
 
 namespace ncclprobe::system {
 
-// NVIDIA driver errors in the kernel log: the ring buffer (<root>/dev/kmsg, often unreadable for
-// unprivileged users), else the first readable log file of the system, of which only the last
-// errors. `now_s`: seconds since 1970, to compute the age of a file's lines.
+// NVIDIA driver errors in the kernel log: from the ring buffer (<root>/dev/kmsg, often unreadable
+// for unprivileged users), else the last ones in the first readable log file of the system.
+// `now_s`: seconds since 1970, to compute the age of a file's lines.
 model::KernelLog kernel_log(const std::filesystem::path& root, std::int64_t now_s);
 model::KernelLog kernel_log(); // of this host, now
 

@@ -13,7 +13,7 @@ namespace ncclprobe::workload {
 //   (mark_variable_ready_dense: one kernel per parameter, which also divides by the number of
 //   ranks); with `bucket_view` it is already there, and divided in place. These kernels are
 //   "prepare". Here the kernels of a bucket run one after the other when its last gradient is
-//   ready, to keep the number of timeline sections small: the same work, a little later.
+//   ready, to keep the number of timeline stretches small: the same work, a little later.
 // - A full bucket is reduced in place on the communication stream, which waits for the copies.
 // - `compression` is bf16_compress_hook or fp16_compress_hook (default_hooks.py): the bucket is
 //   converted on the compute stream, reduced in half the bytes, and converted back on a stream of

@@ -29,7 +29,7 @@ public:
   ExpertParallel(StepBuilder& build, const StepRequest& request, const StepScope& scope,
                  const ModelSpec& part);
 
-  // Called around the passes of a layer. Ends the compute stream's current section.
+  // Called around the passes of a layer. Ends the compute stream's current stretch.
   void exchange(std::size_t layer, const char* what, std::uint64_t samples);
 
 private:

@@ -161,7 +161,7 @@ std::string against(std::string_view algorithm, std::string_view function,
                     const std::vector<std::string_view>& protocols, const Variables& variables,
                     const Machine& machine) {
   if (!function_knows(function, algorithm))
-    return fmt::format("{} does not support {}", function, algorithm);
+    return fmt::format("{} does not support {}", algorithm, function);
   if (protocols.empty())
     return "no protocol is left";
   bool any_protocol = algorithm == "Ring" || algorithm == "Tree";

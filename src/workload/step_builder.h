@@ -13,8 +13,8 @@
 // Common parts of all steps' schedules: streams, memory, markers, and the compute of layers. Makers
 // (ddp_step.h ...) decide the order of the work and what is communicated.
 //
-// Markers follow one rule: enter() and leave() begin and end sections of a stream, and a wait ends
-// the current section of its stream. So no section contains a wait.
+// Markers follow one rule: enter() and leave() begin and end stretches of a stream, and a wait ends
+// the current stretch of its stream. So no stretch contains a wait.
 //
 // Memory: weights, gradients and communicated data have their real sizes. Inputs and results of
 // products share scratch memory of the largest size; a real step also keeps the activations of all
@@ -72,14 +72,14 @@ public:
 
   void enter(int stream, model::Activity activity, const std::string& label);
   void leave(int stream);
-  // Enters a section as soon as something is computed.
+  // Enters a stretch as soon as something is computed.
   void expect(int stream, model::Activity activity, const std::string& label);
   int record(int stream); // returns the event
   void wait(int stream, int event);
   // `follower` continues when `leader` has reached this point.
   void follow(int follower, int leader) { wait(follower, record(leader)); }
 
-  // Passes of a layer, for this many samples, inside sections that the caller has begun. `weights`
+  // Passes of a layer, for this many samples, inside stretches that the caller has begun. `weights`
   // gives the offset of a product's weights. `ready` is called with each gradient once it is ready.
   using Weights = std::function<model::Slice(const StepProduct&)>;
   using Ready = std::function<void(const std::vector<ParameterAt>&)>;
@@ -130,7 +130,7 @@ private:
     model::Activity activity{};
     std::string label;
   };
-  void compute_now(model::Operation operation); // the expected section
+  void compute_now(model::Operation operation); // the expected stretch
   void multiply(model::Slice a, model::Slice b, std::uint64_t m, std::uint64_t n, std::uint64_t k,
                 std::uint64_t batch, model::GemmLayout layout);
   void spin(double ns);

@@ -47,7 +47,7 @@ public:
                  const ModelSpec& whole);
 
   // Called around the passes of a layer, for that many samples. They end the compute stream's
-  // current section.
+  // current stretch.
   void before(std::size_t layer, model::Activity pass, std::uint64_t samples);
   void after(std::size_t layer, model::Activity pass, std::uint64_t samples);
 

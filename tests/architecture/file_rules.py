@@ -17,7 +17,7 @@ HEADER = ("SPDX-FileCopyrightText: The ncclprobe authors", "SPDX-License-Identif
 TEST_FOLDERS_OF_THEIR_OWN = {"bench", "fuzz", "support", "workers", "architecture", "install", "golden", "machines"}
 # Settings are data below the command line: only these may look at the environment.
 MAY_READ_ENVIRONMENT = "launch/cli"
-# What people are shown goes through base/console.h, which makes it safe for a terminal.
+# Output for people goes through base/console.h, which makes it safe for a terminal.
 WRITES_TO_PEOPLE = re.compile(
     r"\bstd::(cout|cerr|clog)\b|\bstd(out|err)\b|\bSTD(OUT|ERR)_FILENO\b|\bfmt::(v\d+::)?v?print(ln)?\s*\("
     r"|(?<![\w.>:])(std::)?(v?printf|puts|putchar|perror|psignal|psiginfo)\s*\(|\bbacktrace_symbols_fd\b"
@@ -25,7 +25,7 @@ WRITES_TO_PEOPLE = re.compile(
     r"|\bspdlog::std(out|err)\w*")
 MAY_WRITE_TO_PEOPLE = {
     "src/base/console.cpp",
-    # In programs that are not ours and with nothing but the C++ runtime. It escapes what it says itself.
+    # Used in programs that are not ours, with only the C++ runtime. It escapes its own output.
     "src/plugin/capture/main.cpp",
     # Opens those standard streams that are closed.
     "src/base/process_start.cpp",

@@ -45,7 +45,7 @@ def compile_alone(root, header, command):
 
 def check(root, skip, command):
     root = pathlib.Path(root)
-    # A folder's tests need what it needs: tests/nvidia is skipped with nvidia.
+    # A folder's tests depend on its libraries: tests/nvidia is skipped with nvidia.
     headers = [path for path in files(root, {".h"})
                if folder_of(root, path) not in skip and include_path(root, path).parts[0] not in skip]
     alone = [path for path in headers if not built_alone(root, path)]

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 
-# What each library is called as a shared object, and what its symbols look like.
+# The name of each library as a shared object, and the pattern of its symbols.
 LIBRARIES = {
     "mpi": (r"libmpi|libopen-rte|libopen-pal|libpmix", r"MPI_|PMPI_|ompi_"),
     "hdf5": (r"libhdf5", r"H5[A-Z]+\w*$"),
@@ -30,14 +30,14 @@ FORBIDDEN = {
     "ncclprobe-worker": ("mpi", "hdf5", "nccl", "cupti", "cublas"),
     "ncclprobe-report": ("mpi", "cuda", "nccl", "cupti", "cublas", "gloo"),
 }
-# What a program must have, so that this test cannot pass on the wrong file or by not understanding the
-# output of the tools.
+# Symbols that a program must have, so that this test cannot pass on the wrong file or by misreading
+# the tools' output.
 EXPECTED = {
     "ncclprobe": ("mpi", "hdf5"),
     "ncclprobe-worker": ("gloo",),
     "ncclprobe-report": ("hdf5",),
 }
-# What NCCL must find in a program by name.
+# Symbols that NCCL must find in a program by name.
 EXPORTED = {
     "ncclprobe-worker": tuple(f"ncclProfiler_v{version}" for version in (4, 5, 6, 7)),
 }

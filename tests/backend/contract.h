@@ -8,9 +8,9 @@
 #include <memory>
 #include <string>
 
-// What every backend promises (backend/backend.h), as one suite of tests. A backend's test program
-// is made of NCCLPROBE_CONTRACT_SOURCES (CMakeLists.txt), NCCLPROBE_CONTRACT_DATA_SOURCES and
-// NCCLPROBE_CONTRACT_COMPUTE_SOURCES if it moves data, and one file that defines
+// The contract of all backends (backend/backend.h), as one test suite. A backend's test program
+// consists of NCCLPROBE_CONTRACT_SOURCES (CMakeLists.txt), of NCCLPROBE_CONTRACT_DATA_SOURCES and
+// NCCLPROBE_CONTRACT_COMPUTE_SOURCES if it moves data, and of one file that defines
 // contract_subject(). All ranks live in the test process, one device each, driven by one thread:
 // calls of several ranks are always in a group.
 namespace ncclprobe::contract {

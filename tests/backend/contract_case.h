@@ -24,14 +24,15 @@ struct Case {
   std::string in_words() const;
 };
 
-// It on all ranks of the world, with buffers of its own: inputs filled, all else poison.
+// Runs it on all ranks of the world, with separate buffers: inputs are filled, everything else is
+// poisoned.
 class CaseRun {
 public:
   CaseRun(World&, const Case&);
 
   void enqueue(int stream = 0);
-  // Fails the test unless every rank has the right data, and nothing else was written: neither the
-  // inputs, nor what follows the buffers, nor the output of ranks that get none.
+  // Fails the test unless every rank has correct data and nothing else was written: inputs, memory
+  // after the buffers, and the output of ranks without a result.
   void require_right();
 
   backend::Mismatch compare(int rank);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What training computes: products of matrices, conversions and the optimizer. For backends that
-// move data; one that cannot compute says so.
+// Compute operations of training: matrix products, conversions and the optimizer. For backends that
+// move data; a backend that cannot compute must report it.
 #include "backend/adamw.h"
 #include "backend/contract_world.h"
 #include "support/catch.h"
@@ -283,8 +283,8 @@ TEST_CASE("a product takes longer the larger it is, as events for timing tell") 
   timed_ns(k_large); // kernels are loaded on first use
 
   CHECK(timed_ns(k_large) > 0);
-  // A GPU takes both for nothing. A busy machine adds to any of them, so the shortest of several
-  // are compared: 192 takes 1,728 times the work of 16.
+  // Both take a GPU no time. A busy machine adds time to each, so the shortest of several are
+  // compared: 192 takes 1,728 times the work of 16.
   auto shortest_ns = [&](std::uint64_t side) {
     std::int64_t shortest = timed_ns(side);
     for (int i = 0; i < 10; ++i)

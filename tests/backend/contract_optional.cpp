@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What a backend may refuse as unsupported, and what it promises if it does not: graphs, and memory
-// that is registered with communicators.
+// Features that a backend may refuse as unsupported, and their contract otherwise: graphs, and
+// memory that is registered with communicators.
 
 #include "backend/contract_case.h"
 #include "support/byte_pattern.h"

@@ -19,8 +19,8 @@ namespace {
 
 void nothing() {}
 
-// What the rank finds over many rounds, in which everybody is the one with the largest value in
-// turn; false once it was told something else.
+// The rank's results over many rounds, in which each rank has the largest value in turn; false
+// after a wrong result.
 bool rounds_are_right(HostBarrier& barrier, int rank, int size) {
   for (int round = 0; round < 2000; ++round) {
     double own = rank == round % size ? 1000 + round : rank;

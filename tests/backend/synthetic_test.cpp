@@ -63,7 +63,7 @@ std::vector<std::int64_t> measure(const Options& options, int calls) {
   return times;
 }
 
-// A traced rank of two, in a thread as in a process of its own: when the barrier and then the
+// A traced rank of two, in a thread that acts as a process: when the barrier and then the
 // collective were over on its clock.
 std::pair<std::int64_t, std::int64_t> traced_rank(int rank, std::uint64_t late_ns,
                                                   Rendezvous& rendezvous,
@@ -291,7 +291,7 @@ TEST_CASE("copies from the host and communication slow each other down as far as
   communicate();
   std::int64_t start_ns = backend->now_ns();
   copying->idle();
-  CHECK(backend->now_ns() - start_ns == copy_ns); // what came first
+  CHECK(backend->now_ns() - start_ns == copy_ns); // the first one
 }
 
 TEST_CASE("a group of a send and a receive takes as long as one of them") {

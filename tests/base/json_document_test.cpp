@@ -21,37 +21,37 @@ struct Part {
 };
 NCCLPROBE_GROWN_FIELDS(Part, (size), (weight))
 
-struct Whole {
+struct Shop {
   std::vector<Part> parts;
   std::map<int, std::string> names;
   Color color = Color::blue;
   bool sold = false;
   std::uint64_t serial = 1;
   std::optional<std::string> owner;
-  bool operator==(const Whole&) const = default;
+  bool operator==(const Shop&) const = default;
 };
-NCCLPROBE_PARTLY_LENIENT_FIELDS(Whole, (parts, names, color), (sold, serial, owner))
+NCCLPROBE_PARTLY_LENIENT_FIELDS(Shop, (parts, names, color), (sold, serial, owner))
 
 std::string error_of(const char* text) {
-  auto read = parse_json<Whole>(text);
+  auto read = parse_json<Shop>(text);
   return read ? "" : read.error().text();
 }
 
 } // namespace
 
 TEST_CASE("a value becomes JSON with its keys sorted, and comes back") {
-  const Whole whole{{{1, 2.5}, {3, {}}}, {{2, "b"}}, Color::red, true, UINT64_MAX, "me"};
+  const Shop whole{{{1, 2.5}, {3, {}}}, {{2, "b"}}, Color::red, true, UINT64_MAX, "me"};
 
   const std::string text = write_json(whole);
 
   CHECK(text == R"({"color":"red","names":[[2,"b"]],"owner":"me",)"
                 R"("parts":[{"size":1,"weight":2.5},{"size":3}],)"
                 R"("serial":18446744073709551615,"sold":true})");
-  CHECK(parse_json<Whole>(text).value() == whole);
+  CHECK(parse_json<Shop>(text).value() == whole);
 }
 
 TEST_CASE("what may be missing has its default") {
-  CHECK(parse_json<Whole>(R"({"parts": [], "names": [], "color": "blue"})").value() == Whole{});
+  CHECK(parse_json<Shop>(R"({"parts": [], "names": [], "color": "blue"})").value() == Shop{});
 }
 
 TEST_CASE("an error says what is wrong, and where") {
@@ -67,7 +67,7 @@ TEST_CASE("an error says what is wrong, and where") {
   CHECK(error_of("3") == "type must be object, but is number");
 
   JsonPlace place;
-  CHECK_FALSE(parse_json<Whole>("{\"parts\": [", &place));
+  CHECK_FALSE(parse_json<Shop>("{\"parts\": [", &place));
   CHECK(place.byte == 12);
 }
 
@@ -75,8 +75,8 @@ TEST_CASE("bytes that are no UTF-8 are replaced in JSON, and kept in CBOR") {
   const std::vector<std::string> texts{"a\xFF"};
   CHECK(write_json(texts) == "[\"a\xEF\xBF\xBD\"]");
 
-  const Whole whole{{}, {{1, "a\xFF"}}};
-  Whole read;
+  const Shop whole{{}, {{1, "a\xFF"}}};
+  Shop read;
   REQUIRE(read_json_or_cbor(json_or_cbor(writable(whole)), readable(read)));
   CHECK(read == whole);
 }

@@ -22,7 +22,7 @@ using ncclprobe::support::ScratchFolder;
 
 namespace {
 
-// A file that must not be touched, and what it is like.
+// A file that must not be touched, and its state.
 struct Victim {
   explicit Victim(const fs::path& where) : path(where) {
     std::ofstream(path) << "secret";
@@ -177,7 +177,7 @@ TEST_CASE("a link to a file is followed only if that is asked for, and stays") {
   auto refused = write_output_file({folder / "inside" / "link"}, "text");
 
   CHECK_THAT(message_of(refused), ContainsSubstring("inside/link is a symbolic link to ") &&
-                                      ContainsSubstring("/victim (--force writes there"));
+                                      ContainsSubstring("/victim (--force writes to its target"));
   CHECK(victim.is_untouched());
   REQUIRE(write_output_file({folder / "inside" / "link", Overwrite::yes}, "text"));
   CHECK(*read_file(victim.path) == "text");

@@ -17,7 +17,7 @@ using namespace ncclprobe;
 
 namespace {
 
-// Whether `holds` in a process of its own, whose streams and limits may be changed.
+// Whether `holds` in a child process, whose streams and limits may be changed.
 bool in_another_process(const std::function<bool()>& holds) {
   const pid_t child = ::fork();
   if (child == 0)

@@ -209,7 +209,7 @@ def main():
             exposed = spread(rounds["ours"], "exposed_ms")[0] - spread(rounds["PyTorch"], "exposed_ms")[0]
             print(f"{'':28}ours / PyTorch: step {step:.3f}; exposed {exposed:+.2f} ms", flush=True)
             all_figures.append({"case": case, "ranks": options.ranks, **rounds})
-            if options.json:  # after each case, so that what is there is not lost with the next
+            if options.json: # after each case, so that a later failure loses nothing
                 with open(options.json, "w") as out:
                     json.dump(all_figures, out, indent=1)
     print(f"{options.ranks} ranks; PyTorch {told['torch']}, its NCCL {'.'.join(map(str, told['nccl']))}; "

@@ -13,8 +13,8 @@
 #include <cstring>
 #include <random>
 
-// Writes a run of any size with the store's own writer, to measure what reports of it cost. Its
-// values are synthetic: nothing was measured, and the run says so.
+// Writes a run of any size with the store's own writer, to measure the cost of reports. Its values
+// are synthetic, and the run says so.
 namespace {
 
 using namespace ncclprobe;

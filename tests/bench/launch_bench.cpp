@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the runner takes of the host's time for each operation of a schedule, beyond what the
-// library's calls take. Run by hand, with an optimised build.
+// The runner's share of the host's time for each operation of a schedule, beyond the library's
+// calls. Run by hand, with an optimised build.
 #include "launch/worker/null_backend.h"
 
 #include <fmt/format.h>

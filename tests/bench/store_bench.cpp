@@ -12,8 +12,8 @@
 
 #include <benchmark/benchmark.h>
 
-// What it costs to store and read runs, against a plain JSON file of the same data, which has no
-// columns, no checksums and no history of the schema.
+// The cost of storing and reading runs, compared with a plain JSON file of the same data, which has
+// no columns, no checksums and no schema history.
 namespace {
 
 using namespace ncclprobe;
@@ -41,7 +41,7 @@ std::filesystem::path stored_run(const support::ScratchFolder& folder, int trial
   return file;
 }
 
-// Both in turn, so that a busy disk hits both alike. The counter is part time / JSON time.
+// Both in turn, so that a busy disk affects both equally. The counter is part time / JSON time.
 void write_part(benchmark::State& state) {
   support::ScratchFolder folder;
   auto file = stored_run(folder, 0);

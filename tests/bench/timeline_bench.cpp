@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint32_t k_kernels_of_step = 400; // of which 40 communicate and 20 copy
+constexpr std::uint32_t k_kernels_of_step = 400; // including 40 of communication and 20 of copies
 
 template <typename T>
 void write(const fs::path& path, const std::vector<T>& values) {
@@ -44,8 +44,9 @@ std::vector<T> read(const fs::path& path) {
   return values;
 }
 
-// Backward passes: kernels back to back on one stream; every tenth is followed by a collective on
-// another, which starts on each rank when its kernel has ended and ends on all ranks together.
+// Backward passes: consecutive kernels on one stream. Every tenth is followed by a collective on
+// another stream, which starts on each rank when its kernel has ended and ends on all ranks
+// together.
 void make(const fs::path& folder, int ranks, std::size_t events) {
   std::vector<std::mt19937> random;
   std::vector<std::int64_t> compute_free(static_cast<std::size_t>(ranks), 1'000'000);

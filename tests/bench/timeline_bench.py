@@ -96,7 +96,7 @@ def pandas_part(folder, count):
     order = starts.sort_values(["key", "start"])
     latest = order[order.start > order.groupby("key").start.shift().fillna(order.start)]
     times_last = latest.groupby("key").tail(1)["rank"].value_counts()
-    # Of two that are last together neither is.
+    # If two are last together, neither counts.
     top = order.groupby("key").tail(2)
     tied = top[top.duplicated(["key", "start"], keep=False)].key
     if len(tied):

@@ -12,8 +12,8 @@
 #include <ctime>
 #include <sys/resource.h>
 
-// What it costs to store and read a trace of kernels, beside HDF5's own filters on the same rows in
-// the same run. Times are processor time of one core.
+// The cost of storing and reading a trace of kernels, compared with HDF5's own filters on the same
+// rows in the same run. Times are processor time of one core.
 namespace {
 
 using namespace ncclprobe;

@@ -46,7 +46,7 @@ class Examples(ProgramTest):
     def test_the_log_tells_which_rank_failed_first_and_why(self):
         done = self.run_program("doctor", "--log", str(EXAMPLES / "train.log"))
         self.assertEqual(done.returncode, 9, done.stderr)
-        # What the README shows of it.
+        # The part that the README shows.
         for line in ("Diagnosis    /dev/shm is too small",
                      "First        rank 2 on node1 failed first: line 4 is the earliest",
                      "Passes on    a system or network call inside NCCL failed (1 line, rank 2; first line 6, rank 2)"):
@@ -57,7 +57,7 @@ class Examples(ProgramTest):
                                "--plan", str(EXAMPLES / "ddp_scaling.toml"))
         self.assertEqual(dry.returncode, 0, dry.stderr)
         self.assertIn("20 trials on 8 ranks", dry.stdout)  # 5 x (2 settings + default twice)
-        words = " ".join(dry.stdout.split())  # what is long is wrapped
+        words = " ".join(dry.stdout.split()) # long lines are wrapped
         for bucket in ("25MiB", "100MiB"):
             for ranks in ("0", "0,1", "0-3", "0-7"):
                 self.assertIn(f"gpt2-124m ranks={ranks} batch=8 sequence=1024 parts=all bucket={bucket} view", words)

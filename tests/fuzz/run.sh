@@ -31,7 +31,7 @@ for name in "${names[@]}"; do
   words=()
   [ ! -f "tests/fuzz/$name.dict" ] || words=("-dict=tests/fuzz/$name.dict")
   echo "fuzz: $name for $seconds s"
-  # libhwloc itself leaks what it had read of a file that it refuses.
+  # libhwloc leaks what it has read of a rejected file.
   leaks=1
   [ "$name" != hwloc_xml ] || leaks=0
   if ! ASAN_OPTIONS=detect_leaks=$leaks "build/fuzz/tests/fuzz/fuzz_$name" "build/fuzz/corpus/$name" "${seeds[@]}" \

@@ -27,7 +27,7 @@ void use(const base::Result<topology::Machine>& machine) {
   topology::render_dot(*machine);
   topology::render_svg(*machine);
   (void)topology::write_nccl_xml(*machine);
-  // What is written must be read again, and as the same.
+  // Written output must be readable and equal the original.
   auto again = topology::read_machine_json(topology::write_machine_json(*machine), "again");
   if (!again || topology::write_machine_json(*again) != topology::write_machine_json(*machine))
     std::abort();

@@ -10,7 +10,7 @@
 
 namespace ncclprobe::fuzz {
 
-// Does with what was read all that the program does with it; an Error is a fine answer.
+// Runs everything that the program does with a machine; an Error is a valid result.
 void use(const base::Result<topology::Machine>& machine);
 
 } // namespace ncclprobe::fuzz

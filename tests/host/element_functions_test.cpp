@@ -130,7 +130,7 @@ TEST_CASE("products multiply, integers wrapping around, and a premultiplied sum 
   CHECK(narrow == std::vector<std::uint8_t>{0x40, 0x7B});
 }
 
-// Straight from the OCP specification: largest, smallest, and what is not a number.
+// From the OCP specification: largest, smallest, and not-a-number values.
 TEST_CASE("8-bit floats are those of the OCP specification") {
   CHECK(float_from_f8e4m3(0x7E) == 448.0F);
   CHECK(float_from_f8e4m3(0x08) == std::ldexp(1.0F, -6));

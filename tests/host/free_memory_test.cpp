@@ -13,7 +13,7 @@
 namespace ncclprobe::host {
 namespace {
 
-// A machine with 1000 KiB available, in a folder of its own.
+// A machine with 1000 KiB available, simulated in a folder.
 class Machine {
 public:
   Machine() {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What only the CPU backend promises. Here ranks are threads, each with a backend of its own, as
-// they are processes in earnest.
+// Properties of the CPU backend alone. Here ranks are threads with a backend each; in real runs
+// they are processes.
 
 #include "base/clock.h"
 #include "host/host_backend.h"
@@ -26,7 +26,7 @@ using model::DataType;
 using model::ReduceOp;
 using support::error_of;
 
-// What one rank holds.
+// The objects of one rank.
 struct Rank {
   std::unique_ptr<backend::Backend> backend;
   std::unique_ptr<backend::Device> device;
@@ -56,7 +56,7 @@ struct Rank {
   }
 };
 
-// act(rank, what it holds) in a thread for each rank; the first exception fails the test.
+// Calls act(rank, its objects) in a thread for each rank; the first exception fails the test.
 void in_threads(int ranks, const std::map<std::string, std::string>& environment,
                 const std::function<void(int, Rank&)>& act) {
   support::LocalRendezvous rendezvous;
@@ -205,7 +205,7 @@ TEST_CASE("a failed stream stays failed, and drops what comes after") {
     auto event = rank.device->create_event(backend::EventUse::order);
     auto other = rank.device->open_stream(0);
 
-    rank.stream->record(*event); // still recorded: whoever waits for it must not hang
+    rank.stream->record(*event); // still recorded: a stream that waits for it must not hang
     other->wait(*event);
     rank.wait(*other);
 
@@ -239,8 +239,8 @@ TEST_CASE("two streams of a communicator run at the same time") {
     auto third = rank.device->open_stream(0);
     auto event = rank.device->create_event(backend::EventUse::order);
 
-    // Rank 0's first stream can only go on after its second stream's all_reduce, which was enqueued
-    // later: a backend that runs a communicator's work on one thread would hang.
+    // Rank 0's first stream can only continue after its second stream's all_reduce, which was
+    // enqueued later: a backend that runs a communicator's work on one thread would hang.
     rank.communicator->enqueue({Collective::broadcast,
                                 {*rank.buffer, 0},
                                 {*rank.buffer, 0},

@@ -13,7 +13,7 @@ from hosts_test_case import BIN, CPU, ONE_EACH, SMALL, HostsTest, main
 LONG = [*CPU, "--no-sweep", "--collectives", "all_reduce", "--sizes", "4M", "--iterations", "1000000",
         "--startup-timeout", "30s"]
 ETH1 = {"GLOO_SOCKET_IFNAME": "eth1", "NCCL_SOCKET_IFNAME": "eth1"}
-# What a trial may cost beyond its deadline.
+# The largest extra duration of a trial beyond its deadline.
 SLACK_S = 5
 
 
@@ -124,7 +124,7 @@ class AHostThatIsCutOff(HostsTest):
                         5 + 3 * SLACK_S, "the end of the run")
         print(f"a host is cut off: the run ended after {time.monotonic() - cut:.1f} s; the deadline is 5 s", flush=True)
         self.wait_until(lambda: self.hosts["alpha"].run(["pidof", "ncclprobe"]).returncode != 0, what="the end of all on alpha")
-        # There too nothing stays, though nobody can say so.
+        # Nothing stays there either, although nobody can report it.
         self.wait_until(lambda: self.workers("beta") == 0, what="the end of the workers on beta")
         print(f"and its workers have ended after {time.monotonic() - cut:.1f} s", flush=True)
         self.wait_until(lambda: self.hosts["beta"].run(["pidof", "ncclprobe"]).returncode != 0, 60, "the end of all on beta")

@@ -27,13 +27,14 @@ def set_up(host):
     boot_id.write_text(f"{uuid.uuid4()}\n")
     mount("--bind", str(boot_id), "/proc/sys/kernel/random/boot_id")
     mount("--bind", str(shared / "etc-hosts"), "/etc/hosts")
-    # What /sys says of the network is of the namespace in which it was mounted; the groups stay.
+    # The network data in /sys belongs to the namespace in which /sys was mounted; the control
+    # groups stay.
     mount("--rbind", "/sys/fs/cgroup", "/mnt")
     mount("-t", "sysfs", "sysfs", "/sys")
     mount("--rbind", "/mnt", "/sys/fs/cgroup")
     subprocess.run(["umount", "--recursive", "/mnt"], check=True)
     mount("-t", "tmpfs", "shm", "/dev/shm")
-    # Its own /tmp, in which only what is named is everybody's.
+    # A separate /tmp, in which only the named files are shared.
     mount("-t", "tmpfs", "tmp", "/mnt")
     for kept in host["kept"]:
         inside = pathlib.PurePath(kept)
@@ -57,7 +58,7 @@ class Server:
         self.server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.server.bind(f"{address}.new")
         self.server.listen(64)
-        os.rename(f"{address}.new", address)  # whoever sees it can connect
+        os.rename(f"{address}.new", address) # any process that sees it can connect
 
     def serve(self):
         signal.signal(signal.SIGCHLD, lambda *_: None)  # interrupts accept()

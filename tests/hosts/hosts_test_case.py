@@ -20,7 +20,7 @@ BIN = pathlib.Path(os.environ["NCCLPROBE_BIN"])
 CPU = ["--backend", "host"]
 SMALL = [*CPU, "--no-sweep", "--sizes", "1K,64K", "--collectives", "all_reduce", "--batches", "2", "--iterations", "3",
          "--warmups", "1"]
-# What the hosts' clocks are ahead of each other, and of the machine.
+# The offsets of the hosts' clocks from each other and from the machine's.
 AHEAD_S = {"alpha": 100, "beta": 5000, "gamma": 86400}
 TWO = {"alpha": 2, "beta": 2}
 ONE_EACH = {"alpha": 1, "beta": 1}

@@ -23,7 +23,7 @@ DriverAdvice advise(const std::string& driver, const std::string& cuda, ComputeC
   return advise(number_of(driver), number_of(cuda), limits);
 }
 
-// What a pattern finds in a text, by its first group.
+// The matches of a pattern in a text, by its first group.
 std::vector<VersionNumber> versions(const std::string& text, const char* pattern) {
   std::vector<VersionNumber> found;
   static std::map<std::string, std::regex> compiled; // which takes longer than to search
@@ -45,7 +45,7 @@ bool runs(const VersionNumber& driver, const VersionNumber& cuda) {
   return verdict == DriverVerdict::full || verdict == DriverVerdict::minor_compat;
 }
 
-// What is advised must help, and be within what serves the GPU.
+// Advice must help, and must stay within the software that supports the GPU.
 void check_ways(const Case& one, const DriverAdvice& advice) {
   const std::string ways = ways_text(advice);
   for (const VersionNumber& driver : versions(ways, "update the driver on the host to ([0-9.]+)")) {

@@ -70,7 +70,7 @@ TEST_CASE("every source of a model leads to an address") {
     INFO(one.name);
     CHECK_FALSE(one.sources.capability.empty());
     CHECK_FALSE(one.sources.card.empty());
-    CHECK((one.sources.nvlink.empty() ? !one.nvlink : true)); // what is not sourced is not said
+    CHECK((one.sources.nvlink.empty() ? !one.nvlink : true)); // unsourced values are absent
     for (const std::string& key : one.sources.all()) {
       INFO(key);
       CHECK(source_text(key).starts_with("http"));

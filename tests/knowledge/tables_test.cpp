@@ -60,7 +60,7 @@ TEST_CASE("every reference figure names a model that is known") {
     CHECK(one.low_gb_per_s <= one.high_gb_per_s);
     CHECK(one.source.starts_with("https://"));
   }
-  // What we measured ourselves says so.
+  // Our own measurements are marked as such.
   CHECK(std::any_of(reference_figures().begin(), reference_figures().end(),
                     [](const auto& one) { return one.measured_by.starts_with("ncclprobe, "); }));
   for (const ReferenceCurve& one : reference_curves()) {
@@ -138,7 +138,7 @@ TEST_CASE("PyPI has one wheel of a release for each CPU") {
   CHECK(pypi_tag({{2, 11}}, CpuKind::aarch64) == "cu130");
   CHECK_FALSE(pypi_tag({{2, 3}}, CpuKind::x86_64)); // not sourced
   CHECK(last_arm_pypi_without_cuda() == VersionNumber{{2, 10}});
-  // What it has is in the table of wheels.
+  // Its version is in the table of wheels.
   for (const auto& one : section("pytorch", "pypi_wheels"))
     for (CpuKind cpu : {CpuKind::x86_64, CpuKind::aarch64}) {
       auto torch = base::value_or_throw(parse_version(one.at("torch").get<std::string>()));

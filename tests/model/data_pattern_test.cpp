@@ -40,7 +40,7 @@ std::uint64_t input(const Pattern& pattern, DataType type, int rank, std::uint64
   return encode(type, pattern.number(rank, index));
 }
 
-// What the inputs are worth, each by itself.
+// The values of the inputs, one by one.
 std::vector<Exact> inputs_at(const Pattern& pattern, DataType type, int ranks,
                              std::uint64_t index) {
   std::vector<Exact> inputs;
@@ -68,8 +68,8 @@ Exact largest(DataType type) {
   }
 }
 
-// Adds up, multiplies ... without any rounding or wrapping around, in 128 bits; of unsigned
-// products the rest modulo the type's range. Floats in units of the pattern's scale.
+// Adds, multiplies ... without rounding or overflow, in 128 bits; products of unsigned numbers
+// modulo the type's range. Floats in units of the pattern's scale.
 __extension__ using Wide = __int128;
 Wide reduced_exactly(DataType type, ReduceOp op, const Pattern& pattern, int ranks,
                      std::uint64_t index) {
@@ -261,7 +261,7 @@ TEST_CASE("results have both signs, and those of wide types need their upper hal
       Exact half = std::ldexp(Exact{1}, 32);
       for (DataType type : {DataType::i64, DataType::u64})
         CHECK(share(type, [&](Exact value) { return std::fabs(value) >= half; }) > 0.99);
-      // That f32 and f64 have not enough digits for.
+      // Values that need more digits than f32 and f64 have.
       CHECK(share(DataType::f64,
                   [](Exact value) { return rounded(DataType::f32, value) != value; }) > 0.99);
       CHECK(share(DataType::i64, [](Exact value) {
@@ -361,8 +361,7 @@ TEST_CASE("the tolerance is two units for averages of floats that round, and non
   CHECK_FALSE(matches(11, 12, 0));
 }
 
-// A collective written down from NCCL's documentation: what stands in each rank's output, or
-// nothing.
+// A collective according to NCCL's documentation: the contents of each rank's output, or nothing.
 std::vector<std::vector<Exact>> play(Collective collective, DataType type, ReduceOp op, int root,
                                      std::uint64_t count, int ranks, const Pattern& pattern) {
   auto n = static_cast<std::uint64_t>(ranks);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What a library may get wrong, played on the oracle's inputs: how many elements of a result show
-// it. docs/method.md, "Is the data right?", states what is asked for here.
+// Possible faults of a library, simulated on the oracle's inputs: how many elements of a result
+// show them. docs/method.md, "Is the data right?", states the requirements.
 
 #include "model/data_pattern.h"
 #include "model/type_arithmetic.h"
@@ -72,7 +72,7 @@ bool is_signed(DataType type) {
   return !is_unsigned(type);
 }
 
-// Averages of so few bits over so many ranks are all the same: there is nothing to see.
+// Averages with so few bits over so many ranks are all equal: no fault is visible.
 bool is_flat(const TypeAndOp& setting) {
   return setting.op == ReduceOp::avg && !is_float(setting.type) && size_bytes(setting.type) == 1 &&
          setting.ranks > 16;
@@ -91,8 +91,8 @@ void for_each_setting(Check check) {
       }
 }
 
-// The share of elements at which one rank's number makes a difference: all, but where ranks put in
-// what changes nothing, and of two that compete one wins.
+// The share of elements at which one rank's number matters: all, except where ranks contribute
+// neutral numbers; and where two compete, one wins.
 double share_of_a_rank(const TypeAndOp& setting) {
   if (is_extreme(setting.op))
     return 1.0 / setting.ranks;
@@ -101,7 +101,7 @@ double share_of_a_rank(const TypeAndOp& setting) {
   return (setting.pattern.followers + 1.0) / setting.ranks;
 }
 
-// What one rank puts in is replaced by change(setting, all ranks' inputs, index).
+// change(setting, all ranks' inputs, index) replaces one rank's contribution.
 template <typename Change>
 double shown_by_input(const TypeAndOp& setting, Change change) {
   return shown(setting, [&](std::uint64_t i) {
@@ -208,7 +208,7 @@ TEST_CASE("a reduction in a narrower floating-point type shows") {
       for (int ranks : {2, 3, 8, 64}) {
         INFO(to_string(one.type) << " in " << to_string(one.narrow) << ": " << to_string(op)
                                  << " ranks " << ranks);
-        // Of a sum that is 0 by chance nothing is lost.
+        // A sum that happens to be 0 loses nothing.
         double zero =
             shown_by_result(TypeAndOp(one.type, op, ranks), [](Exact) { return Exact{0}; });
         Exact largest = one.narrow == DataType::f16      ? 65504

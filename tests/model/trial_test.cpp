@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// One TrialSpec for each kind of work the model must carry, written down as data: a settings sweep,
-// in-process cells, a P2P matrix and a DDP step.
+// One TrialSpec for each kind of work that the model must represent: a settings sweep, in-process
+// cells, a P2P matrix and a DDP step.
 #include "model/document.h"
 #include "model/trial.h"
 #include "support/catch.h"
@@ -76,7 +76,7 @@ TrialSpec p2p_matrix_trial(int devices) {
 }
 
 // Two buckets: the first is reduced while the second's gradients are still computed.
-// Tensor-parallel pairs use a sub-communicator of their own.
+// Tensor-parallel pairs use separate sub-communicators.
 TrialSpec ddp_step_trial() {
   Cell cell;
   cell.label = {"ddp_step", 96 << 20};

@@ -8,14 +8,14 @@
 #include <cstdint>
 #include <vector>
 
-// What a library does to numbers of a type, written down without the oracle: from the definitions
-// of the types, on numbers that hold every value of every type (64 bits of mantissa).
+// A library's arithmetic for a type, implemented independently of the oracle from the definitions
+// of the types, on numbers that can represent every value of every type (64 bits of mantissa).
 namespace ncclprobe::model {
 
 using Exact = long double;
 static_assert(__LDBL_MANT_DIG__ >= 64);
 
-// What an element with these bits is worth.
+// The value of an element with these bits.
 Exact decode(DataType type, std::uint64_t bits);
 
 // The number of the type that is next to a value; halfway, the one with an even mantissa.
@@ -25,7 +25,7 @@ Exact rounded(DataType type, Exact value);
 // premul_sum add.
 Exact reduced(DataType type, ReduceOp op, Exact a, Exact b);
 
-// What an average or a premultiplied sum does to each input, and what an average does to the sum.
+// The change of each input by an average or a premultiplied sum, and of the sum by an average.
 Exact before_reduction(DataType type, ReduceOp op, int ranks, Exact input);
 Exact after_reduction(DataType type, ReduceOp op, int ranks, Exact all);
 

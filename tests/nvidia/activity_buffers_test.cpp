@@ -93,7 +93,7 @@ TEST_CASE("many threads take and give while one reads, and nothing is lost or do
   std::vector<int> seen(k_threads * k_each);
   bool dirty = false;
   while (true) {
-    bool last = running == 0; // before looking: then nothing comes behind it
+    bool last = running == 0; // before the reading: then nothing comes after it
     ActivityBuffers::Full full = buffers.next(1ms);
     if (full.data == nullptr) {
       if (last)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the contract of all backends (tests/backend) does not cover.
+// Properties beyond the contract of all backends (tests/backend).
 #include "backend/contract_world.h"
 #include "nvidia/factory.h"
 #include "nvidia/gpus.h"

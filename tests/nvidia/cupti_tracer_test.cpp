@@ -23,7 +23,7 @@ using model::TraceLevel;
 
 namespace {
 
-// A backend of GPUs that is traced into a file of its own.
+// A GPU backend that is traced into its own file.
 class Traced {
 public:
   explicit Traced(TraceLevel level, int gpus = 1)

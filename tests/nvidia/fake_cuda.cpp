@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Stands in for libcuda: it shows two GPUs, the second of which has no multicast.
+// Replaces libcuda: it shows two GPUs, and the second has no multicast.
 #include <cuda.h>
 
 #include <cstring>

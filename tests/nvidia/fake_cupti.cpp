@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-// A CUPTI that records nothing but what it is asked for. FAKE_CUPTI_OTHER: of another CUDA major
-// version; FAKE_CUPTI_PLAIN: an early one of this build's, without what came later.
+// A CUPTI that only records what it is asked for. FAKE_CUPTI_OTHER: of another CUDA major version;
+// FAKE_CUPTI_PLAIN: an early one of this build's major version, without later functions.
 namespace {
 
 std::set<int> kinds;

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// What a test asks a fake_cupti of, or makes it do.
+// How a test queries or controls a fake_cupti.
 extern "C" {
 int fake_cupti_records(int kind); // 1: it was asked to record these
 int fake_cupti_calls();           // of the driver, as many as were asked for one by one

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A stand-in for NVML that answers from a made-up machine of three GPUs: one that is well, one
-// whose links are not, and one that has next to nothing. With FAKE_NVML_OLD it is a library that
-// has only what ncclprobe cannot do without; with FAKE_NVML_BRIDGE the first two GPUs are linked
-// directly and the driver tells no rates; with FAKE_NVML_LOST the second GPU is lost; with
-// FAKE_NVML_ALIKE there are only the first two, none in MIG mode; with FAKE_NVML_MPS the second
-// one's processes are MPS's server and two clients, of which one is listed twice.
+// Replaces NVML with a simulated machine of three GPUs: a healthy one, one with faulty links, and
+// one with almost no features. FAKE_NVML_OLD: only the functions that ncclprobe requires.
+// FAKE_NVML_BRIDGE: the first two GPUs are linked directly, and the driver reports no rates.
+// FAKE_NVML_LOST: the second GPU is lost. FAKE_NVML_ALIKE: only the first two GPUs, none in MIG
+// mode. FAKE_NVML_MPS: the second one's processes are MPS's server and two clients, one of them
+// listed twice.
 #include "nvidia/nvml_api.h"
 
 #include <cstdio>
@@ -51,7 +51,7 @@ nvmlReturn_t text(char* out, unsigned length, const char* value) {
 }
 
 bool same_bus(const char* asked, const char* known) {
-  // Callers may leave out digits of the domain and write small letters.
+  // Callers may omit digits of the domain and write lower case.
   std::size_t length = std::strlen(asked);
   return length >= 7 && strcasecmp(asked + length - 7, known + std::strlen(known) - 7) == 0;
 }

@@ -18,7 +18,7 @@ backend::Options with_library(const std::string& name, const std::string& path) 
   return options;
 }
 
-// What opening `Library` with these options throws.
+// The error that opening `Library` with these options throws.
 template <typename Library>
 base::Error error_of(const backend::Options& options) {
   try {

@@ -13,7 +13,7 @@
 // CUPTI's records as a test makes them.
 namespace ncclprobe::nvidia {
 
-// As a CUPTI of this header's version writes them, longer than what is read.
+// Records as a CUPTI of this header's version writes them, longer than the part that is read.
 #if CUPTI_API_VERSION >= 130000
 using MadeKernel = CUpti_ActivityKernel10;
 using MadeCopy = CUpti_ActivityMemcpy6;

@@ -6,7 +6,7 @@
 #include "nvidia/matrix_products.h"
 #include "support/catch.h"
 
-// What the contract of all backends (tests/backend/contract_compute.cpp) does not cover.
+// Properties beyond the contract of all backends (tests/backend/contract_compute.cpp).
 using namespace ncclprobe;
 using model::DataType;
 using model::GemmLayout;
@@ -17,7 +17,7 @@ namespace {
 constexpr model::Pattern k_numbers =
     model::pattern_for(1, model::Collective::all_gather, DataType::bf16, model::ReduceOp::sum, 1);
 
-// Square matrices of a GPU, each a buffer of its own, filled with something that is no NaN.
+// Square matrices on a GPU, each in its own buffer, filled with numbers other than NaN.
 struct Bench {
   std::unique_ptr<backend::Backend> backend = nvidia::make_backend({});
   std::unique_ptr<backend::Device> device = backend->open_device(0);

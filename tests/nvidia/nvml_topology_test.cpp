@@ -149,7 +149,7 @@ TEST_CASE("a lost GPU is complained of and hides no other") {
   CHECK(host.stated_paths.size() == 1);
   REQUIRE(complaints.size() == 1);
   CHECK_THAT(complaints[0],
-             ContainsSubstring("GPU 1: counted by nvml") && ContainsSubstring("fake"));
+             ContainsSubstring("GPU 1: NVML counts it") && ContainsSubstring("fake"));
   CHECK(validate({{host}}, "the fake's machine"));
 }
 

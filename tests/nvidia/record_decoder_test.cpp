@@ -300,7 +300,7 @@ TEST_CASE("each launch of a graph counts for all of its kernels") {
             << node(2, 11, 3) << launch(3) << node(3, 20, 4) << launch(4)
             << node(4, 10, 3)   // one is lost
             << launch(5) << set // a graph without kernels
-            << launch(6))       // of which nothing came
+            << launch(6))       // nothing came of it
       .into(trace.decoder());
 
   CHECK(trace.decoder().counts().launches == 3 * 2 + 1 + 0 + 1);

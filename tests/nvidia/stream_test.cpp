@@ -7,7 +7,7 @@
 #include "support/byte_pattern.h"
 #include "support/catch.h"
 
-// What the contract of all backends (tests/backend) does not cover.
+// Properties beyond the contract of all backends (tests/backend).
 using namespace ncclprobe;
 
 namespace {

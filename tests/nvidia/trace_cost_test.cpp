@@ -17,9 +17,9 @@
 
 using namespace ncclprobe;
 
-// Not run by itself: one arm of a comparison, a process each. NCCLPROBE_COST_TRACE names the level
-// (unset: off); what NCCL_PROFILER_PLUGIN names is NCCL's business. Prints "bytes microseconds" for
-// all_reduce, batches of 100 launches, the median of the batches.
+// Not run alone: one arm of a comparison, one process each. NCCLPROBE_COST_TRACE names the level
+// (unset: off); NCCL reads NCCL_PROFILER_PLUGIN. Prints "bytes microseconds" for all_reduce,
+// batches of 100 launches, the median of the batches.
 TEST_CASE("what tracing costs", "[.cost]") {
   NCCLPROBE_NEEDS_GPUS(2);
   constexpr int k_batches = 15;

@@ -11,7 +11,7 @@
 
 namespace ncclprobe::support {
 
-// What `act` writes to this descriptor.
+// The output of `act` on this descriptor.
 template <typename Act>
 std::string captured(int fd, Act act) {
   ScratchFolder folder;

@@ -22,7 +22,7 @@ void note_skip(const std::string& reason);
 
 } // namespace ncclprobe::support
 
-// Ends the test case: what it needs is not on this machine.
+// Ends the test case: this machine lacks something that it needs.
 #define NCCLPROBE_SKIP(reason)                                                                     \
   do {                                                                                             \
     ::ncclprobe::support::note_skip(reason);                                                       \

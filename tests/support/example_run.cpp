@@ -135,7 +135,7 @@ WorkerRecord finished_worker(int rank) {
     worker.memory = {{rank, MemoryUse::What::before, 0},
                      {rank, MemoryUse::What::finished, 1ULL << 37},
                      {rank, MemoryUse::What::buffers, 3}};
-  if (rank > 0) // the first did not tell
+  if (rank > 0) // the first did not report it
     worker.libraries = {{"nccl", "2.28.9", "/opt/nccl/libnccl.so.2.28.9", ""},
                         {"cublaslt", "13.1.0", "/opt/libcublasLt.so.13", "not mapped"}};
   return worker;

@@ -10,8 +10,8 @@ namespace ncclprobe::support {
 // Two hosts, eight GPUs, libraries that are there and that are not, pinned variables.
 model::RunHeader example_header(int trials);
 
-// What it is depends on id % 5: ok, ok with other settings, failed, timed out (cells before it
-// kept), skipped. With captured output that is no UTF-8, empty texts, cells without samples.
+// Its kind depends on id % 5: ok, ok with other settings, failed, timed out (earlier cells kept),
+// skipped. With captured output that is not UTF-8, empty texts, and cells without samples.
 model::TrialRecord example_trial(int id);
 
 model::Run example_run(int trials = 5);

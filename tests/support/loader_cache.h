@@ -9,7 +9,7 @@
 namespace ncclprobe::support {
 
 // A loader's cache as glibc writes it: header, entries (flags, key, value, osversion, hwcap),
-// strings. `before`: what stands in front of it, such as the older format.
+// strings. `before`: preceding bytes, such as the older format.
 inline std::string loader_cache(const std::vector<std::string>& files,
                                 const std::string& before = "") {
   std::string out = "glibc-ld.so.cache1.1";

@@ -15,7 +15,7 @@ struct ProgramOutput {
   std::string text;   // stdout and stderr
 };
 
-// Of a command line of the shell.
+// For a shell command line.
 inline ProgramOutput output_of(const std::string& command) {
   ProgramOutput output;
   FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");

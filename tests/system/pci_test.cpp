@@ -93,7 +93,7 @@ TEST_CASE("the IOMMU's groups of GPUs and network cards are found with their typ
       .file(groups + "7/devices/0000:3b:00.0/x", "")
       .file(groups + "8/type", "DMA\n")
       .file(groups + "8/devices/0000:02:00.0/x", "")
-      .file(groups + "9/devices/0000:5e:00.0/x", ""); // older kernels do not tell the type
+      .file(groups + "9/devices/0000:5e:00.0/x", ""); // older kernels do not report the type
 
   model::PciSurvey found = system::pci_survey(tree.root());
 

@@ -26,7 +26,7 @@ double busbw(const Machine& machine, Traffic traffic) {
   return bottleneck(machine, rank_per_gpu(machine), traffic).busbw_gb_per_s.value_or(-1);
 }
 
-// Two GPUs under each of two switches, each switch on a CPU of its own.
+// Two GPUs under each of two switches; each switch is on a separate CPU.
 Host two_switches(const std::string& name) {
   HostBuilder builder(name);
   int left = builder.pci_switch("0000:10:00.0", 0);

@@ -125,7 +125,7 @@ TEST_CASE("a fabric that is not ready is a fault") {
   CHECK(says(found, NoteKind::degraded, "GPU 0: the NVLink fabric is not ready (in_progress)"));
   CHECK(says(found, NoteKind::degraded, "GPU 1: NVLink fabric: bandwidth degraded"));
 
-  host.virtual_machine = {true, Source::sysfs}; // which may run no manager of its own
+  host.virtual_machine = {true, Source::sysfs}; // a guest, which may not run its own manager
   CHECK(says(host_notes(host, Load::idle), NoteKind::degraded,
              "does nvidia-fabricmanager run here or on the virtual machine's host?"));
 }

@@ -11,7 +11,7 @@
 // Recorded and made-up machines as files.
 namespace ncclprobe::topology_test {
 
-// What tests/machines/<name> holds; fails the test if it is not there.
+// The contents of tests/machines/<name>; fails the test if it does not exist.
 std::string machine_text(const std::string& name);
 
 // The machine in tests/machines/<name>; fails the test if it cannot be read.

@@ -10,7 +10,7 @@
 
 namespace ncclprobe::topology_test {
 
-// A root folder with a /sys and a /proc of its own.
+// A root folder with its own /sys and /proc.
 class MadeUpLinux {
 public:
   using Files = std::map<std::string, std::string>; // name -> content

@@ -57,7 +57,7 @@ TEST_CASE("a contradiction is listed, and the first source's word stands") {
   by_nvml.sm_clock_mhz = {345, Source::nvml};
   Gpu by_sysfs = gpu(0, "0000:1b:00.0", Source::sysfs);
   by_sysfs.numa_node = {1, Source::sysfs};
-  by_sysfs.sm_clock_mhz = {1980, Source::sysfs}; // changes by itself
+  by_sysfs.sm_clock_mhz = {1980, Source::sysfs}; // changes over time
 
   Merged merged = merge_sources({with_gpus({by_nvml}), with_gpus({by_sysfs})});
 
@@ -69,7 +69,7 @@ TEST_CASE("a contradiction is listed, and the first source's word stands") {
 TEST_CASE("GPUs keep the first source's numbers, and pairs and paths follow") {
   Host nvml =
       with_gpus({gpu(0, "0000:1b:00.0", Source::nvml), gpu(1, "0000:43:00.0", Source::nvml)});
-  // CUDA numbers them the other way round, and knows one more.
+  // CUDA numbers them in reverse, and knows one more.
   Host cuda = with_gpus({gpu(0, "0000:43:00.0", Source::cuda), gpu(1, "0000:1b:00.0", Source::cuda),
                          gpu(2, "0000:9a:00.0", Source::cuda)});
   P2pCapability pair;

@@ -164,7 +164,7 @@ TEST_CASE("links that are up and lead nobody knows where make a path unknown") {
     one.nvlinks = said(std::vector<NvLink>(4, link));
   CHECK(path_between(host, gpu(0), gpu(1)).path.label() == "?");
 
-  // What leads back to the GPU itself is no better.
+  // A link back to the GPU itself is no better.
   for (Gpu& one : host.gpus)
     for (NvLink& own : *one.nvlinks)
       own.remote_bus_id = one.bus_id;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Does everything right, and writes what it does into the file DIARY. Before it leaves it waits
-// until the line LEAVE_AFTER is in there.
+// Does everything right, and writes what it does into the file DIARY. Before it ends it waits until
+// the file contains the line LEAVE_AFTER.
 #include "talk.h"
 
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The chosen rank dies in cell 0; the others notice before anybody else can, and say so first.
+// The chosen rank dies in cell 0; the other ranks notice and report it first.
 #include "talk.h"
 
 #include <csignal>

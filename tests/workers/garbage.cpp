@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Writes on the channel what is no frame, as a library that takes it for its own might.
+// Writes bytes on the channel that are not a frame, as a library might that uses the same
+// descriptor.
 #include "talk.h"
 
 #include <unistd.h>

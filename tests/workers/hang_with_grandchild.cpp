@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// As hang_in_cell, with a child of its own that ignores SIGTERM too.
+// Like hang_in_cell, with a child process that ignores SIGTERM too.
 #include "talk.h"
 
 #include <csignal>

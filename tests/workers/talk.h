@@ -7,10 +7,10 @@
 #include <map>
 #include <string>
 
-// What a well-behaved worker does, in steps, so that each misbehaving one is a few lines.
+// The steps of a well-behaved worker, so that each misbehaving one needs only a few lines.
 namespace ncclprobe::test_worker {
 
-// Whether this rank is the one to misbehave: the trial sets MISBEHAVE on it.
+// Whether this rank shall misbehave: the trial sets MISBEHAVE on it.
 bool chosen();
 
 // Ends this process's group when the supervisor is gone, as ncclprobe-worker does.
@@ -18,7 +18,7 @@ enum class Guard { yes, no };
 
 class Talk {
 public:
-  // Says hello and waits for the start. Of another version than ncclprobe's, unless it is told one.
+  // Says hello and waits for the start. Its version differs from ncclprobe's, unless one is given.
   explicit Talk(Guard guard = Guard::yes, const std::string& version = "test");
   int rank() const { return start_.ranks.front().rank; }
   int trial() const { return start_.spec.id; }
@@ -26,7 +26,7 @@ public:
 
   void send(wire::Body body);
   void enter(const std::string& phase, int cell = -1);
-  // An exchange of all ranks under `key`; returns what the others brought.
+  // All ranks of the trial exchange data under `key`; returns the others' contributions.
   std::map<int, std::string> exchange(const std::string& key, const std::string& bytes);
   void init();               // ready, communicator_init, and the exchanges between
   void begin_cell(int cell); // enters it, and an exchange

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures, and says of every cell that its data is wrong. Of ncclprobe's version, as it takes part
-// in runs of the real program.
+// Measures, and reports wrong data for every cell. It has ncclprobe's version, because it takes
+// part in runs of the real program.
 #include "talk.h"
 
 #include "base/version.h"

@@ -281,7 +281,7 @@ TEST_CASE("found infinities are shared behind the last gradient, and the optimiz
     CHECK(flag.type == DataType::f32);
     CHECK(flag.op == ReduceOp::sum);
 
-    int shared = -1; // event behind the sum
+    int shared = -1; // event after the sum
     bool waited = false;
     for (int i = schedule.timed.first; i < schedule.timed.last; ++i) {
       const auto& what = schedule.operations[static_cast<std::size_t>(i)].what;

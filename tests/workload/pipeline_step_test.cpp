@@ -34,8 +34,8 @@ Schedule pipeline(const StepRequest& request, int ranks, StepParts parts = StepP
   return *made;
 }
 
-// What a rank does on its communication stream: groups of transfers, positive to and negative from
-// a neighbour, numbered from 1.
+// A rank's work on its communication stream: groups of transfers, positive to and negative from a
+// neighbour, numbered from 1.
 using Group = std::vector<int>;
 std::deque<Group> groups_of(const Schedule& schedule, int rank) {
   std::deque<Group> groups;
@@ -52,8 +52,8 @@ std::deque<Group> groups_of(const Schedule& schedule, int rank) {
   return groups;
 }
 
-// Whether all ranks come to the end if a group is done only when each of its transfers has met the
-// other side's group, as NCCL's are without a buffer.
+// Whether all ranks reach the end if a group completes only after each of its transfers has met the
+// other side's group, as in NCCL without a buffer.
 bool comes_to_an_end(const Schedule& schedule, int ranks) {
   std::map<int, std::deque<Group>> left;
   for (int rank = 0; rank < ranks; ++rank)

@@ -300,8 +300,8 @@ TEST_CASE("variants multiply, and what plays no part is not measured twice") {
   auto plan = make_plan(variants);
 
   REQUIRE(plan.has_value());
-  // 2 streams x 2 offsets x 3 sizes; all_reduce: 2 operations x 2 splits; broadcast: 2 roots, of
-  // which the second is in the unsplit communicator only.
+  // 2 streams x 2 offsets x 3 sizes; all_reduce: 2 operations x 2 splits; broadcast: 2 roots, the
+  // second only in the unsplit communicator.
   CHECK(plan->trials.front().cells.size() == 12 * (2 * 2 + 2 + 1));
   REQUIRE(plan->notes.size() == 1);
   CHECK_THAT(plan->notes.front(), ContainsSubstring("root 2 is not in a communicator of 2"));

@@ -171,7 +171,7 @@ TEST_CASE("names of others and paths that are not taken are kept with a warning"
   CHECK(one.left_out().empty());
   REQUIRE(one.warnings().size() == 3);
   CHECK_THAT(one.warnings()[0], ContainsSubstring("Google's plugin FasTrak"));
-  CHECK_THAT(one.warnings()[1], ContainsSubstring("NCCL_IB_TC acts on what crosses a network"));
+  CHECK_THAT(one.warnings()[1], ContainsSubstring("NCCL_IB_TC only affects network traffic"));
   CHECK_THAT(one.warnings()[2], ContainsSubstring("more than 64; NCCL takes 64"));
 }
 
@@ -203,7 +203,7 @@ TEST_CASE("a setting loses the cells that NCCL cannot carry out, and no others")
   CHECK(with_tree.cells[2].label.workload == "all_to_all"); // untouched by NCCL_ALGO
   REQUIRE(plan->notes.size() >= 1);
   CHECK(std::count_if(plan->notes.begin(), plan->notes.end(), [](const std::string& note) {
-          return note.find("broadcast with NCCL_ALGO=Tree: NCCL has no way left") == 0;
+          return note.find("broadcast with NCCL_ALGO=Tree: NCCL has no remaining way") == 0;
         }) == 1);
 }
 

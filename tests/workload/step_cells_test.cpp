@@ -96,7 +96,7 @@ TEST_CASE("a copy from pageable memory is asked for last, one from pinned memory
         waits.push_back(i);
     }
     CHECK(copies.size() == 2);
-    CHECK(waits.back() > copies.back()); // the next step needs what was copied
+    CHECK(waits.back() > copies.back()); // the next step needs the copied data
     return std::pair(copies.back() < products.front(), copies.front() > products.back());
   };
 

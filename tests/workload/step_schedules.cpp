@@ -93,8 +93,8 @@ bool is_member(const Schedule& schedule, int communicator, int rank) {
   return names_rank(schedule.communicators.at(static_cast<std::size_t>(communicator)).ranks, rank);
 }
 
-// Stream of what is done between markers, and whether it communicates; nothing for what is not
-// done by the rank or needs no stretch.
+// The stream of the work between markers, and whether it communicates; nothing for work that the
+// rank does not do or that needs no stretch.
 struct Work {
   int stream;
   bool communicates;

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-// What tests of steps look at.
+// What tests of steps check.
 namespace ncclprobe::tests {
 
 // Two blocks of attention and MLP between an embedding and a head that shares its weights; odd
-// sizes, so that nothing is aligned by chance. 4 heads, all sizes of blocks divisible by 4.
+// sizes, so that nothing is aligned by chance. 4 heads; all sizes of blocks are divisible by 4.
 workload::ModelSpec small_model();
 inline constexpr std::uint64_t k_small_width = 12;
 inline constexpr std::uint64_t k_small_words = 37;
@@ -24,7 +24,7 @@ inline std::vector<int> first_ranks(int count) {
   return ranks;
 }
 
-// Of the first ranks of so many.
+// For the first ranks of that many.
 model::Schedule ddp_schedule(const workload::StepRequest& request, int ranks,
                              workload::StepParts parts = workload::StepParts::all);
 
@@ -37,17 +37,18 @@ std::vector<Op> timed(const model::Schedule& schedule) {
   return found;
 }
 
-// Of the timed matrix products.
+// For the timed matrix products.
 double flops(const model::Schedule& schedule);
 
-// "forward; backward 1; fill bucket 0 ..." of a stream, as one rank meets them, each label with the
-// number of operations between begin and end in brackets if it is wanted.
+// "forward; backward 1; fill bucket 0 ..." of a stream, as one rank meets them; each label with the
+// number of operations between begin and end in brackets, if wanted.
 std::vector<std::string> stretches(const model::Schedule& schedule, int stream, int rank = 0);
 
-// What breaks the convention of markers on some rank; empty if nothing: the first operation is
-// "step" and the last "step end", both points on stream 0; begins and ends alternate on each stream
-// with the same label and activity; no wait in a stretch; every computation in a stretch of the
-// compute stream or of a conversion, every communication in one of communication.
+// Violations of the markers' convention on some rank; empty if there are none. The convention: the
+// first operation is "step" and the last "step end", both points on stream 0; begins and ends
+// alternate on each stream with the same label and activity; no wait in a stretch; every
+// computation in a stretch of the compute stream or of a conversion, every communication in one of
+// communication.
 std::string marker_fault(const model::Schedule& schedule, int world);
 
 } // namespace ncclprobe::tests

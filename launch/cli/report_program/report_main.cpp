@@ -9,7 +9,7 @@
 #include "base/resource_limits.h"
 #include "base/version.h"
 #include "launch/cli/report_program/report_commands.h"
-#include "store/run_file.h"
+#include "store/run_form.h"
 
 #include <algorithm>
 #include <ostream>

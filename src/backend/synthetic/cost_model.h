@@ -91,8 +91,7 @@ std::int64_t synthetic_gemm_ns(const GemmCall&);
 std::int64_t synthetic_memory_ns(std::uint64_t bytes);
 
 // `cost_ns` with the noise of one call: uniform within +- noise_ppm, plus a quarter of that
-// amplitude which all calls of a trial share, because fresh processes differ. Depends only on its
-// arguments.
+// amplitude for the whole trial, because fresh processes differ. Depends only on its arguments.
 std::int64_t with_noise(std::int64_t cost_ns, const SyntheticSettings&, const Options&,
                         std::uint64_t call);
 

@@ -18,7 +18,7 @@ std::string program_of(const std::vector<std::string>& command_line);
 int current_device();
 
 // The variables NCCL_*, with values as they may be stored. Call it only from NCCL's threads during
-// its start, when NCCL reads the environment too: at any other time the program may change the
+// its start, when NCCL reads the environment too. At any other time the program may change the
 // environment, which moves its list.
 using Variables = std::vector<std::pair<std::string, std::string>>;
 Variables nccl_variables();

@@ -8,7 +8,7 @@
 #include <vector>
 
 // Records of the profiler interfaces in companion trials; for traces see tracing.h. NCCL calls on
-// its own threads, in the middle of its work: the code allocates no memory, takes no lock, and
+// its own threads, in the middle of its work. The code allocates no memory, takes no lock, and
 // counts what does not fit. The state is global in the process, because NCCL finds the plugin by
 // name.
 namespace ncclprobe::plugin {

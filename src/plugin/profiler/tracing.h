@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-// The trace of NCCL's own events. NCCL calls on its own threads, in the middle of its work: such a
+// The trace of NCCL's own events. NCCL calls on its own threads, in the middle of its work. Such a
 // call puts an event into a queue without allocating memory, taking a lock or waiting. A thread of
 // ours converts events into rows. The state is global in the process, because NCCL finds the plugin
 // by name.

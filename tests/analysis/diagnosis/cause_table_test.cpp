@@ -74,7 +74,7 @@ std::string plain_words(const std::string& expression) {
   return text;
 }
 
-// What a person would look for.
+// The text that a person would search for.
 std::string in_short(const std::string& expression) {
   std::string text = plain_words(expression);
   RE2::GlobalReplace(&text, "(\\.{3})+", "...");

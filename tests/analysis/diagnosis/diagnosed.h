@@ -14,8 +14,8 @@ namespace test_diagnosis {
 // The patterns of all causes, compiled once.
 const ncclprobe::analysis::LogPatterns& patterns();
 
-// A log and what the real diagnosis says of it. It may be moved, but not copied: the diagnosis
-// points into the findings.
+// A log and its real diagnosis. It may be moved but not copied, because the diagnosis points into
+// the findings.
 struct Diagnosed {
   explicit Diagnosed(std::string_view log);
   Diagnosed(const Diagnosed&) = delete;
@@ -27,9 +27,9 @@ struct Diagnosed {
   std::string json() const;
   // "shm-too-small", "?disk-full" for one that is only possible; in alphabetical order.
   std::vector<std::string> named() const;
-  // Of everything that lines show, whatever its role.
+  // All causes that lines show, whatever their role.
   bool shows(std::string_view id) const;
-  // Nothing at all is said.
+  // The diagnosis is empty.
   bool says_nothing() const;
 };
 

@@ -169,7 +169,7 @@ TEST_CASE("equal ranks of several communicators are not taken for one pair") {
   const std::string first =
       "b:1:1 [0] NCCL INFO ncclCommInitRank comm 0x5 rank 1 nranks 2 commId 0x9f - Init START\n";
   CHECK(diagnosed(first + ways).diagnosis.remarks.size() == 1);
-  CHECK(diagnosed(ways).diagnosis.remarks.empty()); // nobody knows
+  CHECK(diagnosed(ways).diagnosis.remarks.empty()); // unknown
   for (const char* other :
        {"b:1:1 [0] NCCL INFO ncclCommInitRank comm 0x6 rank 0 nranks 2 commId 0xa0 - Init START\n",
         "b:1:1 [0] NCCL INFO ncclCommSplit comm 0x6 rank 0 nranks 2 parent 0x4 - Init START\n"}) {
@@ -198,8 +198,8 @@ TEST_CASE("an empty log and one that is no text are said to be so") {
   std::string packed;
   for (int i = 0; i < 4096; ++i)
     packed += static_cast<char>(i % 251);
-  packed += "\nCUDA out of memory\n"; // a program that could say so
-  CHECK_THAT(diagnosed(packed).text(), ContainsSubstring("unknown: this is no text"));
+  packed += "\nCUDA out of memory\n"; // a program that contains this message
+  CHECK_THAT(diagnosed(packed).text(), ContainsSubstring("unknown: this is not text"));
   CHECK(diagnosed(packed).diagnosis.causes.empty());
   CHECK_THAT(diagnosed("step 1\n").text(), ContainsSubstring("no known problem"));
 }
@@ -209,7 +209,7 @@ TEST_CASE(
   auto log = diagnosed(std::string_view(reinterpret_cast<const char*>(k_gzip), sizeof k_gzip));
 
   CHECK(log.findings.bytes_no_text * 10 < log.findings.bytes_tried);
-  CHECK_THAT(log.text(), ContainsSubstring("unknown: this is no text"));
+  CHECK_THAT(log.text(), ContainsSubstring("unknown: this is not text"));
 }
 
 TEST_CASE("a log that was cut short while it was written to is read behind its hole") {
@@ -222,7 +222,7 @@ TEST_CASE("a log that was cut short while it was written to is read behind its h
     REQUIRE(log.diagnosis.first_failure);
     CHECK(log.diagnosis.first_failure->rank == 3);
   }
-  CHECK_THAT(diagnosed(std::string(4096, '\0')).text(), ContainsSubstring("this is no text"));
+  CHECK_THAT(diagnosed(std::string(4096, '\0')).text(), ContainsSubstring("this is not text"));
 }
 
 TEST_CASE("a single message that only passes an error on is listed once, under its own name") {
@@ -243,7 +243,7 @@ TEST_CASE("a rank that nobody names is told by its GPU") {
 TEST_CASE("an unknown error is said to be unknown") {
   auto log = diagnosed("n1:5:5 [0] NCCL WARN the flux compensator tripped\n");
 
-  CHECK_THAT(log.text(), ContainsSubstring("unknown: lines speak of errors"));
+  CHECK_THAT(log.text(), ContainsSubstring("unknown: lines mention errors"));
   CHECK_THAT(log.text(), ContainsSubstring("flux compensator"));
 }
 

@@ -24,7 +24,7 @@ SmokeTestCell copy(int from, int to) {
   return cell;
 }
 
-// Last of all smoke tests.
+// The last trial of all.
 Case with_copies(model::Outcome outcome, std::vector<SmokeTestCell> cells) {
   Case one = healthy_case();
   SmokeTest copies;
@@ -62,7 +62,7 @@ TEST_CASE("a pair whose data is wrong is named") {
   CHECK(worst.evidence == std::vector<std::string>{"GPU of rank 1 to GPU of rank 0: rank 0 element "
                                                    "5: 3 instead of 2"});
 
-  CHECK(worst.may_be_of.empty()); // nothing that was seen could explain it
+  CHECK(worst.may_be_of.empty()); // no finding could explain it
   Case one = with_copies(bad.outcome, {copy(0, 1), bad});
   CHECK_THAT(diagnose(one, examine(one)).conclusion,
              ContainsSubstring("direct GPU-to-GPU copies deliver wrong data"));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Which finding is the cause of which, and what the examination concludes.
+// Causes and consequences among findings, and the examination's conclusion.
 #include "patient.h"
 
 #include "analysis/doctor/diagnosis.h"

@@ -104,7 +104,8 @@ TEST_CASE("a virtual machine's GPUs need no fabric manager of their own") {
 
   CHECK(worst(one, "D09") == Severity::ok);
 
-  // Before Hopper GPUs tell no state; that they need none is not said where links lead to switches.
+  // GPUs before Hopper report no state. If links lead to switches, the check does not say that they
+  // need none.
   topology::NvLink link;
   link.remote = {topology::RemoteKind::nvswitch, topology::Source::nvml};
   one.surveys[0].inventory.topology.gpus.resize(2);

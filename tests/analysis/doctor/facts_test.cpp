@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What was not told, and what is known of a GPU's model, as the checks of hardware use it.
+// Missing values, and the known data of a GPU's model, as the hardware checks use them.
 #include "patient.h"
 
 #include "analysis/doctor/facts.h"

@@ -382,7 +382,7 @@ TEST_CASE("an IOMMU that translates by the kernel's own default is a warning as 
 
   pci.device_groups[1].type = "identity";
   CHECK(worst(one, "D13") == Severity::ok);
-  pci.iommu_words = "intel_iommu=on"; // what the groups say goes before it
+  pci.iommu_words = "intel_iommu=on"; // the groups have priority over it
   CHECK(worst(one, "D13") == Severity::ok);
 
   pci.device_groups[1].type = "unmanaged"; // given to a virtual machine

@@ -20,7 +20,7 @@ analysis::doctor::Case healthy_cpu_case();
 // ("SHM/direct/direct").
 analysis::doctor::Case joined_case(const std::string& transport);
 
-// What examine() finds under an id.
+// The findings of examine() with this id.
 std::vector<analysis::doctor::Finding> found(const analysis::doctor::Case& one,
                                              const std::string& id);
 // The gravest of these.

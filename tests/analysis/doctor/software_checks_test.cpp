@@ -17,7 +17,7 @@ using test_doctor::worst;
 
 namespace {
 
-// Of all ranks, as all load the same.
+// For all ranks, because all load the same.
 void set_version(Case& one, std::string_view library, const std::string& version) {
   for (model::Survey& survey : one.surveys)
     for (model::Library& each : survey.inventory.libraries)
@@ -361,7 +361,7 @@ TEST_CASE("PyTorch of an Arm host is held against the wheels for Arm") {
   CHECK_THAT(found(one, "D26").front().fix,
              ContainsSubstring("wheels for Arm have its code since 2.6+cu126"));
 
-  one.torch[0].torch = "2.8.0+cu128"; // Arm has no such wheel: nothing can be told of its code
+  one.torch[0].torch = "2.8.0+cu128"; // Arm has no such wheel: its code is unknown
   one.torch[0].architectures.clear();
   CHECK_THAT(what(one, "D26"), ContainsSubstring("is unknown"));
 }

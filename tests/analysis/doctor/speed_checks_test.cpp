@@ -38,7 +38,7 @@ TEST_CASE("an all-reduce that was measured is judged by what is normal for these
   CHECK_THAT(broken[0].what, ContainsSubstring("is broken"));
   CHECK_FALSE(broken[0].cost.empty());
   CHECK_FALSE(broken[0].fix.empty());
-  // What nobody saw is no evidence.
+  // Unobserved facts are no evidence.
   for (const std::string& line : broken[0].evidence)
     CHECK_THAT(line, !ContainsSubstring("cause"));
   CHECK_THAT(broken[0].fix, ContainsSubstring("The cause is unknown; it may be 1. "));

@@ -30,7 +30,7 @@ void cut_nvlinks(Case& one) {
       gpu.nvlinks = {std::vector<topology::NvLink>{}, topology::Source::nvml};
 }
 
-// What is said of transports.
+// The finding about transports.
 const Finding* of_ways(const std::vector<Finding>& all) {
   for (const Finding& one : all)
     if (one.what.find("NCCL") != std::string::npos)

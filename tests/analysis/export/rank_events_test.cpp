@@ -11,7 +11,7 @@ using namespace ncclprobe::analysis::trace_export;
 
 namespace {
 
-// What a sink was told, a line for each.
+// The calls of a sink, one line each.
 class Told : public EventSink {
 public:
   void process(const Process& process) override { lines.push_back("process " + process.name); }

@@ -106,7 +106,7 @@ TEST_CASE("one slow pair among its kind stands out, and nothing else") {
 
   CHECK(outliers_of(of(matrices, ce, P2pDirection::uni)) == std::vector<std::string>{"2>0"});
   CHECK(outliers_of(of(matrices, latency, P2pDirection::uni)) == std::vector<std::string>{"2>0"});
-  // Of both ways together it is 5.3% of the sum.
+  // 5.3% of the sum of both ways.
   CHECK(outliers_of(of(matrices, ce, P2pDirection::bi)) == std::vector<std::string>{"0>2", "2>0"});
 }
 

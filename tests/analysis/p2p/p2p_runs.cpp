@@ -17,7 +17,7 @@ namespace {
 
 model::CellRecord record_of(const model::Cell& cell, const P2pLabel& label, const P2pRates& rates) {
   constexpr double batch_factors[] = {1.001, 1.0, 0.999};
-  constexpr int iterations = 1000; // so that whole nanoseconds are exact enough
+  constexpr int iterations = 1000; // makes whole nanoseconds exact enough
   std::map<int, double> time_ns;   // the longest of a rank's transfers, which run at once
   std::map<int, int> transfers;
   for (const P2pTransfer& transfer : label.transfers) {

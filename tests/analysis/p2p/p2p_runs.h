@@ -12,8 +12,8 @@ namespace ncclprobe::analysis_test {
 // GB/s of a transfer, ns a hop of a latency cell.
 using P2pRates = std::function<double(const workload::P2pLabel&, const workload::P2pTransfer&)>;
 
-// A run of `ranks` H200 GPUs on one host, each with 18 NVLinks: every cell of the plan, with three
-// batches that take what the rates say, one of them 0.1% less and one 0.1% more.
+// A run of `ranks` H200 GPUs on one host, each with 18 NVLinks. Every cell of the plan has three
+// batches, whose times follow the rates: one 0.1% below and one 0.1% above.
 model::Run make_p2p_run(int ranks, std::vector<workload::P2pMethod> methods, const P2pRates& rates);
 
 } // namespace ncclprobe::analysis_test

@@ -85,5 +85,5 @@ TEST_CASE("Without what communicates at all the most that a queue may gain is to
   auto verdict = judge_claim({-0.09, -0.07, 0.2, {}});
 
   CHECK(verdict.fits);
-  CHECK_THAT(verdict.text, ContainsSubstring("how much communicates is not said"));
+  CHECK_THAT(verdict.text, ContainsSubstring("the communication share was not given"));
 }

@@ -148,7 +148,7 @@ TEST_CASE("Beyond a node the wires between nodes must be told of") {
   const std::uint64_t bytes = 64 * k_mib;
 
   CHECK_FALSE(model->at(16, bytes, {}).has_value());
-  // Faster than what is in a node: only the latency of the two hops between nodes counts.
+  // Faster than the links inside a node: only the latency of the two hops between nodes counts.
   auto fast = model->at(16, bytes, InterNode{1000, 5000});
   CHECK(fast->ns == Approx(ring_point(16, bytes).time_ns + 2 * 5000));
   // Slower: the bytes take as long as they do between nodes.

@@ -13,8 +13,8 @@
 #include <random>
 
 // Do the intervals of predicted steps hold, in strong and weak scaling? Steps of known models are
-// simulated on machines whose products have a launch, an efficiency that falls with their size,
-// waves of tiles and a way through memory. None of it is the line that the prediction fits.
+// simulated on machines with non-linear product times: a launch, an efficiency that falls with
+// size, waves of tiles and a memory path. The prediction, in contrast, fits a line.
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
@@ -47,9 +47,9 @@ private:
   std::mt19937_64 engine_;
 };
 
-// Products as a GPU's library computes them: tiles of the result, one on each of its processors at
-// a time, so that the last wave may be nearly empty; of several tiles, and of several parts that
-// the inner dimension is cut into, the fastest.
+// Products as a GPU's library computes them: tiles of the result, one per processor at a time, so
+// that the last wave may be nearly empty. The library takes the fastest of several tile sizes and
+// splits of the inner dimension.
 struct Machine {
   Machine(Dice& dice, StepType type)
       : launch_ns(dice.between(1500, 5000)), flops_per_ns(dice.between(0.7, 1) * peak(type)),

@@ -95,9 +95,9 @@ TEST_CASE("In strong scaling the fixed part of operations stays as it is") {
   CHECK(three.step_interval_ns->low <= happens_ns);
   CHECK(three.step_interval_ns->high >= happens_ns);
   CHECK(two.step_ns == Approx(happens_ns).epsilon(0.001)); // but nothing checks the line
-  // A rank by itself, which computes its backward pass in one stretch, by the line too.
+  // A single rank, which computes its backward pass in one stretch, follows the line too.
   CHECK(two.efficiency == Approx(three.efficiency).epsilon(0.01));
-  CHECK_THAT(two.why_no_interval, ContainsSubstring("operations on 16 ranks have another size"));
+  CHECK_THAT(two.why_no_interval, ContainsSubstring("operations on 16 ranks have a size"));
   CHECK(one.step_ns < 0.95 * happens_ns);
   CHECK_THAT(one.why_no_interval, ContainsSubstring("--ranks 1,2,4"));
 }
@@ -116,8 +116,7 @@ TEST_CASE("Times that are stated of a whole batch tell nothing of a part, but a 
   const Predicted of_rate = predict(*stated_base(request, compute, rates), transfers, 4, {64, {}});
   const Predicted of_model = predict(*rated_base(request, rates), transfers, 4, {64, {}});
 
-  CHECK_THAT(of_time.why_no_interval,
-             ContainsSubstring("another size than any that was measured or stated"));
+  CHECK_THAT(of_time.why_no_interval, ContainsSubstring("a size that was not measured or stated"));
   CHECK(of_rate.step_interval_ns.has_value());
   CHECK_FALSE(of_model.step_interval_ns.has_value());
 }
@@ -166,7 +165,7 @@ TEST_CASE("An interval that cannot be known is refused with the reason") {
   auto good = predict(*measured_base(twice.run, twice.results, request, 8), all, 8, {64, {}});
 
   CHECK_THAT(of_one.why_no_interval, ContainsSubstring("one process"));
-  CHECK_THAT(of_four.why_no_interval, ContainsSubstring("all_reduce was measured on 4 ranks only"));
+  CHECK_THAT(of_four.why_no_interval, ContainsSubstring("all_reduce was measured only on 4 ranks"));
   CHECK(good.why_no_interval.empty());
   CHECK(good.step_interval_ns.has_value());
 }
@@ -199,7 +198,7 @@ TEST_CASE("What is stated as a range widens the interval, and the run knows of c
   CHECK(exact.from_computing == Approx(0).margin(1e-12));
   REQUIRE(range.step_interval_ns.has_value());
   CHECK(range.from_computing == Approx(3e6 / range.step_ns).epsilon(0.05));
-  // A rank by itself computes as much slower.
+  // A single rank computes slower by the same factor.
   REQUIRE(range.efficiency_interval.has_value());
   CHECK(range.efficiency_interval->high - range.efficiency_interval->low <
         range.efficiency * (range.step_interval_ns->high - range.step_interval_ns->low) /
@@ -316,9 +315,9 @@ TEST_CASE("What a pattern cannot do on so many ranks is said") {
 
 namespace {
 
-// Worlds in which times scatter: each number of ranks is off by a factor of its own, each size a
-// little, each process computes as fast as it happens to. How often does the 95% interval from what
-// is measured on 2, 4 and 8 ranks of a node hold one process on 16?
+// Simulated measurements with scatter: each number of ranks has a separate error factor, each size
+// a small one, and each process a random speed. How often does the 95% interval from measurements
+// on 2, 4 and 8 ranks of a node contain one process on 16?
 struct Coverage {
   int covered = 0, worlds = 0;
   double mean_half_width = 0;
@@ -411,6 +410,6 @@ TEST_CASE("The 95% interval holds about 95% of what happens") {
   CHECK(known.share() >= 0.91);
   CHECK(known.share() < 1);
   CHECK(known.mean_half_width < 0.2);
-  // What this test is able to see: the scatter of processes left out of the interval.
+  // Proof that this test can fail: the interval without the scatter of processes.
   CHECK(unknown.share() < known.share());
 }

@@ -22,7 +22,7 @@ std::vector<int> first_ranks(int count) {
   return ranks;
 }
 
-// The marks of one step, of which the last is its end.
+// The marks of one step; the last mark is its end.
 std::vector<std::pair<int, double>> marks_of(const model::Schedule& schedule,
                                              const OperationTime& time_ns) {
   std::vector<std::pair<int, double>> marks;

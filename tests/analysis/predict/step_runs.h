@@ -14,7 +14,7 @@
 // stream by stream, by other code than the prediction's.
 namespace ncclprobe::analysis_test {
 
-// Of an all-reduce, all-gather or reduce-scatter of so many bytes in all.
+// For an all-reduce, all-gather or reduce-scatter of that many bytes in total.
 double known_transfer_ns(model::Collective collective, int ranks, std::uint64_t bytes);
 // A step of a pattern in which all ranks do the same; computing takes `scale` times as long.
 double known_step_ns(const workload::StepRequest& request, int ranks, double scale = 1);
@@ -24,7 +24,7 @@ double known_step_ns(const workload::StepRequest& request, int ranks, double sca
 model::Run known_run(const workload::StepRequest& request, const std::vector<int>& ranks,
                      const std::vector<double>& scales);
 
-// What an operation of a rank takes; asked again for each step.
+// The duration of a rank's operation; asked again for each step.
 using OperationTime = std::function<double(const model::Operation&)>;
 using CellTimes =
     std::function<OperationTime(int process, const workload::StepLabel&, const model::Schedule&)>;

@@ -24,7 +24,7 @@ const TunedAlgorithm* tuned_in(const TuningTable& table, std::string_view functi
 } // namespace
 
 TEST_CASE("NCCL's table of latencies and bandwidths is read off its log") {
-  // Of NCCL 2.28.3 on 8 H200 without NVLS.
+  // From NCCL 2.28.3 on 8 H200 without NVLS.
   auto text = base::read_file(NCCLPROBE_SOURCE_DIR "/tests/analysis/data/nccl-2.28.3-tuning.log");
   REQUIRE(text.has_value());
 
@@ -70,7 +70,7 @@ TEST_CASE("NCCL expects latency and bytes by bandwidth") {
 
   CHECK(tuned_time(ring, 65536, 1).time_us == Approx(15 + 65536 / 80600.0));
   CHECK(tuned_time(ring, 65536, 2).is_whole);
-  // What it corrects by figures that it does not log.
+  // Estimates that NCCL corrects by figures that it does not log.
   CHECK_FALSE(tuned_time({"AllReduce", "TREE", "LL", 15, 40}, 65536, 1).is_whole);
   CHECK(tuned_time({"AllReduce", "TREE", "LL", 15, 40}, std::uint64_t{1} << 30, 1).is_whole);
   CHECK(tuned_time({"AllReduce", "NVLS_TREE", "SIMPLE", 15, 40}, 65536, 2).is_whole);

@@ -286,7 +286,7 @@ model::Run steps_run() {
         }
       run.trials.push_back(std::move(trial));
     }
-  // What the settings did, from one companion of each.
+  // The effect of the settings, from one companion of each.
   for (int setting : {0, 1}) {
     model::TrialRecord companion = run.trials[setting == 0 ? 0 : 7];
     companion.spec.id = static_cast<int>(run.trials.size());

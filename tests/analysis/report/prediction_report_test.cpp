@@ -98,7 +98,7 @@ TEST_CASE("The prediction's JSON has what its text has") {
   CHECK_FALSE(json["left_out_sizes"].is_null());
   CHECK(json["left_out_ranks"].size() == 3);
   CHECK_FALSE(json["collectives"].empty());
-  // More ranks than the node has, and nothing said of the network.
+  // More ranks than the node has, without a statement about the network.
   CHECK_THAT(json["predicted"][0]["why_not"].get<std::string>(), ContainsSubstring("--inter-node"));
 }
 

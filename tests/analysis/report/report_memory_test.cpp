@@ -32,7 +32,7 @@ std::filesystem::path stored_run(const support::ScratchFolder& folder, int batch
   return file;
 }
 
-// Of `ncclprobe-report FILE --format FORMAT`, whose exit code must be 0.
+// Peak memory of `ncclprobe-report FILE --format FORMAT`, whose exit code must be 0.
 std::int64_t most_memory_bytes(const std::filesystem::path& file, const char* format) {
   const std::string program = std::string(NCCLPROBE_BIN_DIR) + "/ncclprobe-report";
   const pid_t child = ::fork();

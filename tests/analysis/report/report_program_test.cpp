@@ -173,5 +173,5 @@ TEST_CASE("the version names the schema that is read") {
 
   CHECK(place.run("--version") == base::k_exit_ok);
 
-  CHECK_THAT(place.read("stdout"), ContainsSubstring("schema 1."));
+  CHECK_THAT(place.read("stdout"), ContainsSubstring("schema 2."));
 }

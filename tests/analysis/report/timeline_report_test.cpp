@@ -17,9 +17,9 @@ using namespace ncclprobe::analysis::timeline;
 
 namespace {
 
-// Two hosts with a rank each, two cells of 20 steps. In a step computation of 40 us, or 55 us where
-// half of it is beside communication, a copy and an all-reduce of which NCCL told; rank 1 comes
-// 8 us late, and now and then 12.
+// Two hosts with a rank each, two cells of 20 steps. A step has computation of 40 us (55 us if half
+// of it overlaps communication), a copy, and an all-reduce that NCCL reported; rank 1 comes 8 us
+// late, and sometimes 12.
 TraceSource example(bool second_host) {
   std::vector<RankBuilder> ranks(2);
   for (int rank = 0; rank < 2; ++rank)
@@ -209,8 +209,8 @@ TEST_CASE("No line is wider than the report, whatever the figures") {
 }
 
 TEST_CASE("Cells of different kinds share no mean, no sum and no share") {
-  // Cell 0 computes and communicates, cell 1 only communicates, ten times as fast, cell 2 is of
-  // rank 0 alone. Rank 1 is late in cell 0, rank 0 in cell 1.
+  // Cell 0 computes and communicates. Cell 1 only communicates, ten times as fast. Cell 2 belongs
+  // to rank 0 alone. Rank 1 is late in cell 0, rank 0 in cell 1.
   std::vector<RankBuilder> ranks(2);
   for (int rank = 0; rank < 2; ++rank) {
     RankBuilder& trace = ranks[static_cast<std::size_t>(rank)];

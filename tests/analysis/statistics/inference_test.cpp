@@ -11,7 +11,7 @@ using namespace ncclprobe::analysis;
 
 namespace {
 
-// welch_ratio takes logarithms: of these, the values themselves are what is compared.
+// welch_ratio takes logarithms: given logarithms, it compares the values themselves.
 std::vector<double> exponentials(std::vector<double> values) {
   for (double& value : values)
     value = std::exp(value);

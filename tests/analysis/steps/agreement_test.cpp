@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t k_us = 1000;
 
-// Two steps on two ranks: computing 700 us, buckets 280 us, of which 120 us are exposed.
+// Two steps on two ranks: computing 700 us, buckets 280 us, 120 us of them exposed.
 std::vector<model::Mark> marks_of(const model::Schedule& schedule) {
   const StepLengths lengths{200 * k_us, 200 * k_us, 200 * k_us, 160 * k_us,
                             120 * k_us, 100 * k_us, 20 * k_us};
@@ -64,8 +64,8 @@ TEST_CASE("Marks and trace that differ by more than the noise are told of") {
 
   auto text = agreement_text(agreement(schedule, 2, marks_of(schedule), trace_of(100), 3));
 
-  CHECK_THAT(text, ContainsSubstring("DIFFER by more than the noise (marks count pauses between "
-                                     "kernels as well): communication (uncovered, exposed) 0.120 "
+  CHECK_THAT(text, ContainsSubstring("DIFFER by more than the noise (marks also count pauses "
+                                     "between kernels): communication (uncovered, exposed) 0.120 "
                                      "and 0.100 ms; marks and kernels agree"));
 }
 

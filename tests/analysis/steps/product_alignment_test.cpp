@@ -14,7 +14,7 @@ using steps::ProductAlignment;
 
 namespace {
 
-// Of a step of two ranks with such products, m x 768 x 768, in front of all else.
+// A step of two ranks with such products, m x 768 x 768, before everything else.
 std::optional<ProductAlignment> alignment_of(const std::vector<std::uint64_t>& m, DataType type) {
   model::Run run = make_gpu_run(2);
   run.trials = {make_trial({})};

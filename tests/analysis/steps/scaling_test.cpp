@@ -16,8 +16,9 @@ using workload::StepParts;
 
 namespace {
 
-// 1 rank: nothing to communicate, 350 ns. Two: 5 ns more in each of four pieces of computing, rank
-// 1 another 20 ns late, bucket 1 exposed for 60 ns and, on rank 0, for the 20 it waits.
+// 1 rank: no communication, 350 ns. Two ranks: 5 ns more in each of four pieces of computing; rank
+// 1 is another 20 ns late; bucket 1 is exposed for 60 ns, and on rank 0 also for the 20 ns of its
+// wait.
 model::TrialRecord scaling_trial(int id, StepParts without = StepParts::communication) {
   model::TrialRecord scaling_trial = make_trial({.id = id, .replicate = id});
   StepLengths alone{.bucket_0 = 0, .bucket_1 = 0, .idle = 0};
@@ -63,7 +64,7 @@ TEST_CASE("The loss account names each part of what is lost, and adds up") {
   CHECK(share(two, Loss::exposed_wait) == Approx(0).margin(1e-12));
   CHECK(share(two, Loss::slowed_compute) == Approx((380 - 355) / step_ns));
   CHECK(share(two, Loss::idle) == Approx(10 / step_ns));
-  CHECK(share(two, Loss::other) == Approx(5 / step_ns)); // rank 1 is slower by itself
+  CHECK(share(two, Loss::other) == Approx(5 / step_ns)); // rank 1 is slower for another reason
   CHECK(two.account.sum() == Approx(1 - two.efficiency.value).epsilon(1e-12));
   CHECK(verdict_sentence(two) ==
         "at 2 ranks 76.1%; of the 23.9% lost, 13.0 is uncovered transfer, 5.4 compute slowed by "

@@ -11,15 +11,15 @@
 namespace ncclprobe::analysis_test {
 
 // Data parallel, two buckets: forward; backward 1, bucket 0; backward 2, bucket 1; optimizer.
-// Without communication (StepParts::compute) or without computing as the parts say. With an input
-// copy that begins with the step and that its end waits for, if there is one.
+// StepParts omits communication or computing. An input copy, if there is one, begins with the step,
+// whose end waits for it.
 enum class InputCopied { no, yes };
 model::Schedule step_schedule(const std::vector<int>& ranks,
                               workload::StepParts parts = workload::StepParts::all,
                               InputCopied copied = InputCopied::no);
 
-// One step of one rank, ns. Stretches of the compute stream follow each other, the optimizer waits
-// for the buckets; a bucket begins when its gradients are there and the one before it is over.
+// One step of one rank, ns. Stretches of the compute stream follow each other, and the optimizer
+// waits for the buckets. A bucket begins when its gradients are ready and the previous one is over.
 struct StepLengths {
   std::int64_t forward = 100;
   std::int64_t backward_1 = 100;
@@ -34,8 +34,8 @@ struct StepLengths {
 void add_step(std::vector<model::Mark>& marks, const model::Schedule& schedule, int rank, int batch,
               int iteration, const StepLengths& lengths);
 
-// A cell of such steps with its marks and samples: `batches` of two steps each, the ranks with the
-// lengths given for them. Input is copied if the label has an option "copy=...".
+// A cell of such steps with its marks and samples: `batches` of two steps each, with the lengths
+// given for each rank. Input is copied if the label has an option "copy=...".
 struct StepCellArguments {
   workload::StepLabel label;
   std::uint64_t bytes = 1 << 20;

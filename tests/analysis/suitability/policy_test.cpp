@@ -149,7 +149,7 @@ TEST_CASE("what a bridge carries counts only where one is known to be fitted") {
   CHECK(rate(50, analysis_test::node_named("RTX 3090")).met == Known::unknown);
   CHECK_THAT(rate(200, analysis_test::node_named("A100")).found,
              ContainsSubstring("some of its possible models"));
-  // Of what is there, the links that are up tell.
+  // For existing GPUs, the active links decide.
   CHECK(rate(200, seen("A100 PCIe 80GB", 80, 12, 2)).met == Known::yes);
   CHECK(rate(200, seen("A100 PCIe 80GB", 80, 0, 2)).met == Known::no);
   CHECK(rate(30, seen("A100 PCIe 80GB", 80, 0, 2)).met == Known::yes);

@@ -53,14 +53,15 @@ TEST_CASE("a name of several generations must be made plain, a wrong memory size
   CHECK_THAT(told("RTX 6000"), ContainsSubstring("Quadro RTX 6000 (7.5)") &&
                                    ContainsSubstring("RTX 6000 Ada Generation (8.9)") &&
                                    ContainsSubstring("say which one you mean"));
-  CHECK_THAT(told("A100 20GB"), ContainsSubstring("not known with 20 GB, only with 40 GB, 80 GB"));
+  CHECK_THAT(told("A100 20GB"),
+             ContainsSubstring("does not exist with 20 GB, only with 40 GB, 80 GB"));
   CHECK(asked("NVIDIA GH200 480GB").models.size() == 1); // of its CPU, as the driver prints it
 }
 
 TEST_CASE("GPUs of others are refused with what serves them") {
   const base::Error amd = gpu_in_question("MI300X").error();
   CHECK(amd.code == base::Errc::invalid_argument);
-  CHECK_THAT(amd.text(), ContainsSubstring("'MI300X' is of AMD: ncclprobe is for NVIDIA GPUs") &&
+  CHECK_THAT(amd.text(), ContainsSubstring("'MI300X' comes from AMD: ncclprobe is for NVIDIA GPUs") &&
                              ContainsSubstring("RCCL"));
   CHECK_THAT(gpu_in_question("Gaudi 3").error().text(), ContainsSubstring("Intel"));
 }

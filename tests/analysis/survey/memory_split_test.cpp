@@ -96,7 +96,7 @@ TEST_CASE("reports tell the split of the default and where a setting takes anoth
   CHECK_THAT(text, ContainsSubstring("of a device at most: context 500 MiB"));
   CHECK_THAT(text, ContainsSubstring("NCCL_BUFFSIZE=8388608"));
   CHECK_THAT(text, !ContainsSubstring("NCCL_ALGO=Ring"));
-  CHECK_THAT(text, !ContainsSubstring("NCCL_PROTO=LL")); // what is not known does not differ
+  CHECK_THAT(text, !ContainsSubstring("NCCL_PROTO=LL")); // unknown values do not differ
   REQUIRE(json.at("memory").size() == 4);
   CHECK(json.at("memory")[0].at("connecting_bytes") == 330 * k_mib);
   CHECK(json.at("memory")[0].at("rank") == 1);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the profiler plugin leaves of a data-parallel training on two GPUs of one host in which rank
-// 1 computes 3 ms longer in every fifth step, as it was seen on H200: the GPU is 40 ms behind the
-// host, which therefore says little about when a kernel began.
+// The profiler plugin's trace of data-parallel training on two GPUs of one host. Rank 1 computes 3
+// ms longer in every fifth step. As seen on H200, the GPU is 40 ms behind the host, so host times
+// say little about when a kernel began.
 #include "trace/ledger_rows.h"
 #include "trace/nccl_rows.h"
 #include "trace/spool_writer.h"
@@ -97,7 +97,7 @@ void write_spool(const std::filesystem::path& path, int rank) {
     channel.stop_ns = static_cast<std::uint64_t>(one.end_ns + 9'000'000);
     spool.append(rank, channel);
   }
-  // Nine readings of a rank: good to 8 to 60 us, but for three late ones of rank 1.
+  // Nine readings of a rank: accurate to 8 to 60 us, except three late ones of rank 1.
   std::mt19937_64 random(static_cast<std::uint64_t>(rank) + 3);
   const std::array<std::uint64_t, 9> errors_us{8, 12, 60, 25, 40, 30, 12, 50, 9};
   for (std::size_t i = 0; i < errors_us.size(); ++i) {
@@ -111,7 +111,7 @@ void write_spool(const std::filesystem::path& path, int rank) {
     clock.kind = trace::ClockKind::globaltimer;
     clock.at_ns = gpu.of(host_ns);
     clock.error_ns = error_ns;
-    // The bound that is good is that of what the host heard.
+    // The useful bound comes from the times at which the host heard of events.
     const auto off_ns = is_wide ? -static_cast<std::int64_t>(error_ns) + 6'000
                                 : static_cast<std::int64_t>(random() % error_ns) -
                                       static_cast<std::int64_t>(error_ns / 2);

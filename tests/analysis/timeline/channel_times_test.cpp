@@ -60,8 +60,8 @@ TEST_CASE("Times that the ring's next round has written over are forgotten") {
     Trace::set_times(trace.of(id, 0), id + 2 * k_ring);
   trace.of(200, 0).stop_gt += k_every_ns * k_ring; // only the end came too late
 
-  // 34 to 97 are out of order. 27 to 33 look right, as nobody else has the times of 91 to 97; with
-  // them goes all that had those places a round before.
+  // 34 to 97 are out of order. 27 to 33 look right, because nobody else has the times of 91 to 97.
+  // The rows that had those places one round earlier are dropped with them.
   CHECK(trace.forget() == 64 + 33 + 2 * 11 + 2 * 1);
 
   CHECK(trace.of(27, 1).start_gt == 0);

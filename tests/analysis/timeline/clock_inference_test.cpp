@@ -17,7 +17,7 @@ namespace {
 constexpr double k_hour_ns = 3.6e12;
 constexpr double k_begin_ns = 1e12; // when the job begins, on the second host's clock
 
-// The second host's clock: what it lacks to the first's, and how that grows.
+// The second host's clock: its offset to the first, and the drift.
 struct Clock {
   double offset_ns = k_hour_ns;
   double rate = 0;
@@ -132,9 +132,9 @@ namespace {
 
 constexpr std::int64_t k_gpu_ahead_ns = 77'000'000;
 
-// A job on one host whose GPUs alone tell when 400 all-reduces of 20 us ran, one each 5 ms. Rank 1
-// comes first or last in turn. Its GPU's clock gains 15 ppm. `called_ns`: how long before its
-// begin each is asked for.
+// A job on one host. Only its GPUs report when 400 all-reduces of 20 us ran, one every 5 ms. Rank 1
+// comes first or last in turn. Its GPU's clock gains 15 ppm. `called_ns`: how long before its start
+// each is requested.
 struct GpuJob {
   std::uint64_t called_ns = 4'000'000;
   std::uint64_t heard_ns = 1'000'000; // after its end
@@ -172,7 +172,7 @@ struct GpuJob {
     return out;
   }
 
-  // The largest error of rank 1's clock, and whether all are within what is stated.
+  // The largest error of rank 1's clock, and whether all errors are within the stated one.
   double worst_ns(const Clocks& clocks) const {
     double worst = 0;
     const ClockModel& reference = *clocks.ranks.at(0).gpu;

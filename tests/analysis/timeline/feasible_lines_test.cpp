@@ -55,7 +55,7 @@ TEST_CASE("Where no line is left the least that all must give way is found, and 
     upper.push_back({x, y + 5, upper.size()});
   }
   FeasibleLines lines(lower, upper, k_most_rate);
-  // The second is 20 above what the first and the third allow.
+  // The second is 20 above the range that the first and the third allow.
   CHECK(lines.lacking() == Approx(10));
   CHECK(lines.contradicting() == std::vector<std::size_t>{0, 1, 2});
   CHECK(lines.at(1e9).middle() == Approx(15));

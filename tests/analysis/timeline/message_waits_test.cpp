@@ -59,7 +59,8 @@ TraceSource pipeline_source(std::uint32_t steps) {
   return source;
 }
 
-// One kernel of rank 0 with halves to ranks 1, 2, ... whose kernels begin as told.
+// One kernel of rank 0 with sides of messages to ranks 1, 2, ..., whose kernels begin at the given
+// times.
 struct Kernel {
   Span own;
   struct Half {
@@ -163,7 +164,7 @@ TEST_CASE("Below twice the clocks' error nobody is waited for") {
   CHECK(into.cells[0].waited_for.at(1).wait.value_ns == 72);
   CHECK(into.cells[0].waited_for.at(1).wait.error_ns == 36);
   CHECK(into.cells[0].waited_for.at(1).delay.error_ns == 36);
-  // Whether it had ended before is then not known better either.
+  // Then it is also less certain whether it had ended before.
   wait = Kernel{{100, 120}, {{true, {130, 200}}}, two_hosts(36)}.wait(into);
   CHECK(wait->ready_ns == 100);
   CHECK(wait->error_ns == 20);
@@ -278,7 +279,7 @@ TEST_CASE("Messages without their other side count as transfer, and are named") 
   CHECK(out.messages.all.halves[static_cast<std::size_t>(MatchState::alone)] == 6);
   CHECK(out.messages.all.unmatched.size() == 6);
 
-  source = source_of(pipeline(3)); // nobody tells who sends to whom
+  source = source_of(pipeline(3)); // the peers are unknown
   out = analysed(source);
   CHECK(out.messages.all.kernels_untold == 12);
   CHECK(only(out.ranks[0].cells).parts.exposed_wait_ns == 0);
@@ -304,7 +305,7 @@ TEST_CASE("A pipeline over two hosts shows no waits below twice their clocks' er
   CHECK(waits.ranks[0].wait.value_ns == 0);
   CHECK(waits.ranks[1].times_awaited == 0); // 400 ns each
   CHECK(only(out.ranks[0].cells).parts.exposed_wait_ns == 20 * 400);
-  // Of the receive, and of the send that was 200 ns behind its receive.
+  // For the receive, and for the send that was 200 ns behind its receive.
   CHECK(only(out.ranks[0].cells).wait_error_ns == Approx(20 * (240 + 40)));
   CHECK_FALSE(Aligned{20 * 400., only(out.ranks[0].cells).wait_error_ns}.is_shown());
 }

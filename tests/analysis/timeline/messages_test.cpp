@@ -79,7 +79,7 @@ TEST_CASE("Kernels whose messages nobody told are counted") {
 
 TEST_CASE("With NCCL's word messages are known by communicator, ranks and number") {
   RankBuilder a, b;
-  // One kernel of a does two of NCCL's operations; b has each by itself, without kernels.
+  // One kernel of a runs two NCCL operations; b has them separately, without kernels.
   auto group = a.operation({0, 0, 0}, 3, OperationKind::group);
   a.nccl_message(NcclKind::send, 0, 1, 5, {10, 20}, group);
   a.nccl_message(NcclKind::receive, 0, 1, 2, {10, 20}, group);

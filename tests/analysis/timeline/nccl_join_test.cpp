@@ -32,7 +32,7 @@ TEST_CASE("Kernels are joined to NCCL's operations by the schedule's operation")
   rank.nccl(2, {31, 45}, 6);
   rank.communicate({10, 20}, 5);
   rank.communicate({30, 40}, 6);
-  rank.communicate({50, 60}, 7); // of which NCCL told nothing
+  rank.communicate({50, 60}, 7); // NCCL reported nothing about it
   rank.trace.nccl_channels.push_back(rank.trace.nccl_channels[0]);
   rank.trace.nccl_channels.back().nccl_operation = 99; // of none
   trace::NcclStepRow proxy;

@@ -11,7 +11,7 @@ using namespace ncclprobe::analysis::timeline;
 
 namespace {
 
-// Of 0.02 to 0.6 ms, and 3 ms more where `is_late(step)`.
+// 0.02 to 0.6 ms, plus 3 ms if `is_late(step)`.
 template <typename IsLate>
 std::vector<LatenessOfStep> steps_with(std::size_t count, IsLate is_late, std::uint64_t seed = 1) {
   std::mt19937_64 random(seed);

@@ -10,7 +10,7 @@ using namespace ncclprobe::analysis::timeline;
 
 namespace {
 
-// Collectives one after the other, 1 ms apart; a step begins 10 ms behind the one before.
+// Collectives at intervals of 1 ms; a step begins 10 ms after the previous one.
 class Sequence {
 public:
   void step(const std::vector<std::uint64_t>& kinds) {

@@ -52,8 +52,9 @@ private:
   support::ScratchFolder folder_;
 };
 
-// What the profiler plugin leaves of rank 0 and 1 on two hosts: 200 all-reduces of 10 us, for which
-// each waits for the other in turn. The clock of rank 1's host is an hour behind, and gains 10 ppm.
+// The profiler plugin's traces of ranks 0 and 1 on two hosts: 200 all-reduces of 10 us, in which
+// the ranks wait for each other in turn. The clock of rank 1's host is an hour behind, and gains 10
+// ppm.
 void write_captured(const std::filesystem::path& folder, int rank) {
   std::filesystem::path path = folder / fmt::format("rank-{}.spool", rank);
   {

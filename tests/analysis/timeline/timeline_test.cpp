@@ -13,7 +13,7 @@ using namespace ncclprobe::analysis::timeline;
 namespace {
 
 // Two ranks, `steps` steps of 1000 ns: computation of 400 ns, then an all-reduce that ends 900 ns
-// after the step began, and of which 100 ns are hidden. Rank 1 computes 200 ns longer.
+// after the step began, with 100 ns hidden. Rank 1 computes 200 ns longer.
 std::vector<RankBuilder> two_ranks(std::uint32_t steps) {
   std::vector<RankBuilder> ranks(2);
   for (int rank = 0; rank < 2; ++rank)
@@ -238,7 +238,7 @@ TEST_CASE("Clocks are known less well outside of their readings") {
   TraceSource source = source_of(ranks);
   source.ranks[1].host = "other";
   source.ranks[1].clocks.push_back({0, 0, 150, 300, trace::ClockKind::host});
-  // One reading tells no rate: up to 100 ppm, until rank 1's last moment.
+  // One reading gives no rate: up to 100 ppm, until rank 1's last moment.
   CHECK(analysed(source).clocks.worst_host_error_ns() == Approx(150 + 29'900 * 1e-4));
 }
 

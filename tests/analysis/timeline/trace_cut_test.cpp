@@ -76,8 +76,8 @@ TEST_CASE("Steps keep what belongs to them and what ran beside them") {
   RankTrace whole = rank.trace;
   const Clocks::OfRank clock{0, ClockModel{}, ClockModel{}};
   keep_steps(rank.trace, clock, {{0, 0, 2}}, Pass::everything);
-  // Step 2's own, what is left of step 1's, and the helper beside it; step 3's from the end of the
-  // batch on.
+  // Step 2's own rows, the rest of step 1's, and the concurrent helper; step 3's from the end of
+  // the batch on.
   CHECK(rank.trace.kernels.start_ns == std::vector<std::uint64_t>{2000, 3000, 3500, 4000});
   CHECK(rank.trace.nccl_operations.size() == 3);
   CHECK(rank.trace.nccl_channels.size() == 3);

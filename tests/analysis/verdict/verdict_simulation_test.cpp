@@ -11,8 +11,8 @@
 #include <future>
 #include <random>
 
-// What the method promises, tried on made-up runs. The scatter of a process is its own (all its
-// cells share part of it) and the cell's.
+// Checks the method's guarantees on simulated runs. A process has its own scatter, partly shared by
+// all its cells and partly per cell.
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 
@@ -56,8 +56,8 @@ double nothing(Noise&) {
   return 0;
 }
 
-// In every n-th cell a process has one of two speeds, in each cell by a chance of its own. Beside
-// them it scatters by 0.5%.
+// In every n-th cell a process has one of two speeds, chosen at random for each cell. In addition
+// it scatters by 0.5%.
 Kind two_speeds(const char* name, double apart, double chance_of_slow, int every_nth) {
   return {name, nothing, [=](Noise& noise, int cell) {
             double slow = cell % every_nth == 0 && noise.happens(chance_of_slow) ? apart : 0;
@@ -158,7 +158,7 @@ Tally tally_of(const std::vector<SettingResult>& results, double effect) {
   return tally;
 }
 
-// Parts have random numbers of their own, so the outcome does not depend on the number of cores.
+// Each part has its own random numbers, so the result does not depend on the number of cores.
 Tally try_runs(int runs, const Kind& kind, const Shape& shape = {}, double effect = 1) {
   constexpr int k_parts = 4;
   std::vector<std::future<Tally>> parts;

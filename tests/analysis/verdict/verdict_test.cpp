@@ -70,7 +70,7 @@ TEST_CASE("under five processes on either side nothing is decided, however far a
 }
 
 TEST_CASE("a difference within the A/A noise floor is none, even if it is significant") {
-  // The arms lie 10% apart, each without scatter of its own.
+  // The arms differ by 10%, each without scatter.
   Times default_ns{1000, 1100, 1000, 1100, 1000, 1100, 1000, 1100, 1000, 1100};
 
   auto results = results_of(default_ns, {970, 970, 970, 970, 970});

@@ -89,7 +89,7 @@ TEST_CASE("a GPU that is not known does not cost the answer for the others") {
   auto text = answer_question({}, questions, AnswerFormat::text);
   REQUIRE(text);
   CHECK_THAT(text->text, ContainsSubstring("7.5 (sm_75)") &&
-                             ContainsSubstring("Not known      'MI300X' is of AMD") &&
+                             ContainsSubstring("Not known      'MI300X' comes from AMD") &&
                              ContainsSubstring("Not known      'Frobnicator'"));
   CHECK(text->exit_code == base::k_exit_warnings);
   auto json = nlohmann::json::parse(answer_question({}, questions, AnswerFormat::json)->text);

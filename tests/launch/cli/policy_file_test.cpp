@@ -55,7 +55,7 @@ max_price = 30000
 
 TEST_CASE("what is no policy is refused with its line, and says what there is") {
   CHECK_THAT(refused("min_gpus = 2\nmin_memory = 40\n"),
-             ContainsSubstring("policy.toml:2: 'min_memory' is not a valid key") &&
+             ContainsSubstring("policy.toml:2: 'min_memory' is not a key here") &&
                  ContainsSubstring("min_memory_gb"));
   CHECK_THAT(refused("\n\nmin_memory_gb = \"much\"\n"), ContainsSubstring("policy.toml:3:"));
   CHECK_THAT(refused("min_memory_gb = -1\n"), ContainsSubstring("above zero"));

@@ -26,7 +26,7 @@ public:
     condition.temperature_c = ++readings;
     return condition;
   }
-  // Takes long, so that the time must have been noted before.
+  // Takes long, so the time must have been stored before.
   void read_traffic(model::Condition& into) override {
     into.nvlink_sent_bytes = static_cast<std::uint64_t>(into.at_ns);
   }

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// What arithmetic gone wrong makes of elements.
+// Effects of wrong arithmetic on elements.
 namespace ncclprobe::support {
 
 // Rounds floats to a narrower type: f64 to f32, f32 and bf16 to f16, f16 to bf16, f8e4m3 and f8e5m2
@@ -21,7 +21,7 @@ void clear_upper_half(model::DataType type, std::byte* data, std::uint64_t count
 // Makes all numbers positive.
 void drop_signs(model::DataType type, std::byte* data, std::uint64_t count);
 
-// What the operation makes of each number and itself.
+// The operation's result for each number and itself.
 void count_twice(model::DataType type, model::ReduceOp op, std::byte* data, std::uint64_t count);
 
 } // namespace ncclprobe::support

@@ -94,7 +94,7 @@ TEST_CASE("calls belong to the cell they were made in, and to the rank that made
 
   REQUIRE(evidence.size() == 2);
   CHECK(evidence[0].profiler == "v5");
-  REQUIRE(evidence[0].choices.size() == 1); // the same call twice is told once
+  REQUIRE(evidence[0].choices.size() == 1); // the same call twice is reported once
   CHECK(evidence[0].choices[0].cell == 3);
   CHECK(evidence[0].choices[0].channels == 8);
   REQUIRE(evidence[1].choices.size() == 1);

@@ -98,7 +98,7 @@ private:
     return {*scratch_.back(), 0};
   }
 
-  // What the library takes in place of the input.
+  // The library's replacement for the input.
   Place input(const Place& place, std::uint64_t bytes, DataType type, model::ReduceOp op) {
     if (active(Kind::input_changed) && bytes > 0)
       later([place] { count_up(place); });
@@ -121,14 +121,14 @@ private:
     other.buffer.write(0, taken);
     return other;
   }
-  // Of an earlier launch, as this one's call may come later. Inputs are the same in all.
+  // From an earlier launch, because this one's call may come later. Inputs are the same in all.
   void copy_from_another(Bytes& taken) const {
     for (const auto& [other, input] : plan_.inputs)
       if (other != rank())
         std::copy_n(input.begin(), std::min(input.size(), taken.size()), taken.begin());
   }
 
-  // Where the library puts the output, and what becomes of that.
+  // Where the library puts the output, and its state there.
   Place output(const Place& place, std::uint64_t bytes, DataType type) {
     if (bytes == 0)
       return place;

@@ -8,8 +8,8 @@
 
 namespace ncclprobe::support {
 
-// What a library may get wrong, planted into one launch out of those between two barriers of all
-// ranks: the runner meets before every batch, and before every launch of latency mode.
+// Possible faults of a library, planted into one launch out of those between two barriers of all
+// ranks: the runner has a barrier before every batch, and before every launch in latency mode.
 struct PlantedFault {
   enum class Kind {
     none,
@@ -27,7 +27,7 @@ struct PlantedFault {
     input_sign,       // as if it had none
     shifted,          // the rank's input is taken from one element further on
     wrong_rank,       // another rank's input counts in its place
-    beyond,           // the byte behind the rank's output is written
+    beyond,           // the byte after the rank's output is written
     before,           // the one before it
     stray_output,     // a rank that gets no output has its receive buffer written
     input_changed,    // the rank's input is overwritten

@@ -40,7 +40,7 @@ private:
   int& late_;
 };
 
-// Of rank 0; rank 1 enqueues in time.
+// For rank 0; rank 1 enqueues in time.
 std::vector<model::CellRecord> run_with(int late) {
   auto backend = host::make_backend(support::options_for(2));
   std::vector<worker::LocalRank> local_ranks;

@@ -94,6 +94,6 @@ TEST_CASE("the program tells which one it is, and that it is not the one that wa
   CHECK_THAT(alone.version,
              ContainsSubstring(base::version_and_build()) && ContainsSubstring("nvidia backend: "));
   CHECK(alone.problem.empty());
-  CHECK_THAT(other.problem, ContainsSubstring("/b/ncclprobe-worker was asked for"));
+  CHECK_THAT(other.problem, ContainsSubstring("/b/ncclprobe-worker was requested"));
   CHECK(worker::this_program({{"worker", alone.path}}).problem.empty());
 }

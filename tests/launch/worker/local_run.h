@@ -17,7 +17,7 @@ inline backend::Options options_for(int ranks) {
   return options;
 }
 
-// A runner that drives all ranks itself, on the CPU backend unless told otherwise.
+// A runner that drives all ranks itself, by default on the CPU backend.
 class LocalRun {
 public:
   LocalRun(std::unique_ptr<backend::Backend> backend, int ranks) : backend_(std::move(backend)) {

@@ -18,7 +18,7 @@ namespace {
 using backend::Place;
 using SharedBytes = std::shared_ptr<std::vector<std::byte>>;
 
-// What processes share, by handle.
+// Memory that processes share, by handle.
 struct Shared {
   std::mutex mutex;
   std::map<std::string, std::weak_ptr<std::vector<std::byte>>> by_handle;

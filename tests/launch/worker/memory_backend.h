@@ -9,18 +9,18 @@
 
 namespace ncclprobe::support {
 
-// What goes wrong. Called with what a copy or a chase has just written.
+// A planted fault. Called with the data that a copy or a chase has just written.
 struct MemoryFault {
   std::function<void(std::span<std::byte> written)> damage;
   bool copies_nothing = false;
   bool shares_nothing = false;
 };
 
-// A backend whose devices are plain memory, with everything that a P2P matrix asks of one: copies
-// of all kinds, pointer chases, memory of the host, memory shared between "processes", which are
-// threads with a backend each. Work is done at once when it is enqueued, or when its group ends.
-// Ranks of several backends meet by the rendezvous given to connect(); collectives and messages are
-// between ranks of one backend only.
+// A backend whose devices are plain memory, with everything that a P2P matrix needs: copies of all
+// kinds, pointer chases, host memory, and memory shared between "processes", which are threads with
+// a backend each. Work is done when it is enqueued, or when its group ends. Ranks of several
+// backends meet by the rendezvous given to connect(); collectives and messages only work between
+// ranks of one backend.
 std::unique_ptr<backend::Backend> make_memory_backend(MemoryFault fault = {});
 
 // How many buffers of other processes were mapped, by all backends since the last call.

@@ -10,8 +10,8 @@
 
 namespace ncclprobe::support {
 
-// A communication library of a few lines, for ranks that one thread drives: what all of them were
-// asked for in a group is done at once when the group ends.
+// A communication library of a few lines, for ranks that one thread drives: all calls of a group
+// are executed when the group ends.
 class MemoryLibrary {
 public:
   void group_begin() { ++depth_; }

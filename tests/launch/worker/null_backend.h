@@ -9,8 +9,8 @@
 
 namespace ncclprobe::support {
 
-// A backend of one rank that does nothing at all, at once, so that what a launch takes is the
-// runner's own part of it. Its clock is real.
+// A backend of one rank that does nothing and returns at once, so that a launch takes only the
+// runner's own time. Its clock is real.
 std::unique_ptr<backend::Backend> make_null_backend();
 
 // A step of training of so many operations, of the kinds and about the mix that a DDP step has.

@@ -145,7 +145,7 @@ std::vector<model::CellRecord> run_apart(const std::vector<Cell>& cells,
     std::vector<model::CellRecord> results;
     for (const Cell& cell : cells)
       results.push_back(runner.run(cell).front());
-    // As at the end of a trial: nobody frees what the other may still have mapped.
+    // As at the end of a trial: nobody frees memory that another may still have mapped.
     rendezvous.exchange("end", {0, 1}, {{rank, ""}});
     return results;
   };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The data check against a library that errs: for every collective, type and operation, out of
-// place and in place. Batches are checked at their last launch, so that is where the faults are.
+// Tests the data check with a library that errs: for every collective, type and operation, out of
+// place and in place. Batches are checked at their last launch, so the faults are there.
 #include "launch/worker/faulty_backend.h"
 #include "launch/worker/local_run.h"
 #include "support/catch.h"
@@ -103,7 +103,7 @@ bool applies(Kind kind, const Case& one) {
     return one.placement == Placement::out_of_place || one.op == ReduceOp::sum;
   case Kind::stray_output:
     return one.collective == Collective::reduce || one.collective == Collective::gather;
-  case Kind::input_changed: // in place that is what is asked for
+  case Kind::input_changed: // in place that is the requested behaviour
     return one.placement == Placement::out_of_place;
   default:
     return true;

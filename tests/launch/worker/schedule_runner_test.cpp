@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The runner on the CPU backend, all ranks in this process: what the schedules of trial_test.cpp
-// need must really run.
+// The runner on the CPU backend, all ranks in this process: everything that the schedules of
+// trial_test.cpp need must really run.
 #include "backend/synthetic/synthetic_backend.h"
 #include "launch/worker/local_run.h"
 #include "support/catch.h"
@@ -169,7 +169,7 @@ TEST_CASE("in latency mode every launch is a sample of its own, and is checked")
       CHECK(sample.batch == launch);
       CHECK(sample.iterations == 1);
       CHECK(sample.elapsed_ns > 0);
-      CHECK(sample.launch_ns > 0); // beside what was timed: streams are held meanwhile
+      CHECK(sample.launch_ns > 0); // apart from the timed part: streams are held meanwhile
     }
   }
 }
@@ -205,7 +205,7 @@ TEST_CASE("a cell goes on until its median is known well enough, on all ranks al
   auto easy = run(cell);
   auto hard = run(hopeless);
 
-  CHECK(easy[0].samples.size() == 6); // fewer tell nothing of a median
+  CHECK(easy[0].samples.size() == 6); // fewer values give no interval of the median
   CHECK(hard[0].samples.size() == 20);
   CHECK(hard[1].samples.size() == 20);
 }

@@ -23,7 +23,7 @@ constexpr std::uint64_t k_count = 4096;
 enum Op { step_begin, spin, record, wait, bucket_begin, reduce, bucket_end, record_end, wait_end };
 constexpr int k_step_end = 9;
 
-// 100 us of compute, then an all_reduce on a stream of its own.
+// 100 us of compute, then an all_reduce on a separate stream.
 Cell step_cell(std::uint64_t spin_ns = 100 * k_us) {
   Cell cell;
   cell.label = {"ddp_step", k_count * 4};

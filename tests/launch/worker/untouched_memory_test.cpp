@@ -75,7 +75,7 @@ TEST_CASE("in place, the parts of the input that are not overwritten stay") {
   CHECK(untouched_memory(schedule, 4, 1) == Regions{region(0, -k_guard, 0), region(0, 0, 400, 0),
                                                     region(0, 800, 1600, 0),
                                                     region(0, 1600, 1600 + k_guard)});
-  // Of a reduction in place, those who are not the root have their input only.
+  // In a reduction in place, ranks other than the root only have their input.
   schedule = schedule_of(Collective::reduce, Placement::in_place, 100);
   CHECK(untouched_memory(schedule, 4, 1)[1] == region(0, 0, 400, 0));
   CHECK(untouched_memory(schedule, 4, 2).size() == 2);

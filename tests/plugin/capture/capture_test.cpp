@@ -22,8 +22,8 @@
 using namespace ncclprobe;
 using namespace ncclprobe::plugin;
 
-// The built library, loaded and called as NCCL does in a program that knows nothing of it. Each
-// program is a child, as the library stays until its process ends.
+// The built library, loaded and called as NCCL does in a program that does not know it. Each
+// program is a child process, because the library stays until its process ends.
 namespace {
 
 struct Child {
@@ -134,7 +134,7 @@ TEST_CASE("a captured job says what recorded it and with which variables") {
     int mask = 0;
     if (profiler.init(&context, 42, &mask, nullptr, 1, 4, 3, nullptr) != 0)
       return 1;
-    setenv("NCCL_ALGO", "TREE", 1); // what comes later is not what NCCL has read
+    setenv("NCCL_ALGO", "TREE", 1); // later changes are not what NCCL has read
     return profiler.finalize(context);
   });
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A host in the place of NCCL 2.29 to 2.31: its own descriptors, and all events of interfaces 6 and
-// 7 in NCCL's order, also those that were not asked for.
+// A host that replaces NCCL 2.29 to 2.31: with its own descriptors, and all events of interfaces 6
+// and 7 in NCCL's order, including those that were not requested.
 #include "plugin/profiler/abi.h"
 #include "plugin/profiler/tracing.h"
 #include "trace/rows.h"
@@ -21,7 +21,7 @@ using namespace ncclprobe::plugin;
 
 namespace {
 
-// As NCCL declares them (profiler_v6.h), so that nothing of ours decides where a member lies.
+// As NCCL declares them (profiler_v6.h), so that our code does not decide where a member lies.
 struct DescriptorV6 {
   std::uint64_t type;
   void* parent;
@@ -164,7 +164,7 @@ auto& as_in_6(Member& member) {
     return member;
 }
 
-// Of the members of its version; whatever lies behind those that are set is rubbish.
+// Only the members of its version; everything after the set ones is garbage.
 template <typename Descriptor>
 Descriptor event(std::uint64_t type, void* parent = nullptr) {
   Descriptor descriptor;

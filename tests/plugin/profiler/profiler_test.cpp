@@ -11,8 +11,8 @@
 
 using namespace ncclprobe::plugin;
 
-// The interfaces are called as NCCL calls them, on one state for the process: each test looks at
-// what it adds.
+// The interfaces are called as NCCL calls them, on one state for the process: each test checks what
+// it adds.
 namespace {
 
 // Found as NCCL finds them with NCCL_PROFILER_PLUGIN=STATIC_PLUGIN.

@@ -191,7 +191,7 @@ TEST_CASE("interface 4 has a type of one byte, and rubbish behind it, in traces 
   Traced::end_channel(channel, now_ns());
 
   auto operations = traced.rows<trace::NcclOperationRow>();
-  REQUIRE(operations.size() == 1); // though nobody said that it was enqueued
+  REQUIRE(operations.size() == 1); // although its enqueueing was not reported
   CHECK(operations[0].enqueued_ns == 0);
   CHECK(operations[0].root == 1);
   CHECK(traced.text(operations[0].function) == "Broadcast");

@@ -74,7 +74,7 @@ TEST_CASE("NVLinks are counted by the bandwidth that hwloc adds up") {
   CHECK(links_of(k_text, " 50000", " 75000")->size() == 3);
   CHECK(links_of(k_text, " 50000", " 40000")->size() == 2); // of 20 GB/s, the first generation
   CHECK(links_of(k_text, "Tesla V100-SXM2-16GB", "NVIDIA B200")->size() == 1); // of 50 GB/s
-  CHECK_FALSE(links_of(k_text, "Tesla V100-SXM2-16GB", "NVIDIA X1"));          // nobody knows which
+  CHECK_FALSE(links_of(k_text, "Tesla V100-SXM2-16GB", "NVIDIA X1"));          // unknown
   CHECK_FALSE(links_of(k_text, " 50000", " 12345"));
 }
 

@@ -129,7 +129,7 @@ TEST_CASE("bad matrices are refused with file and line") {
   CHECK_THAT(matrix_complaint(head + "GPU0\tX\tSYS\nGPU0\tX\tSYS\n"),
              ContainsSubstring("topo.txt:3: a second row for GPU0; the first is line 2"));
   CHECK_THAT(matrix_complaint(head + "GPU0\tX\tSYS\nGPU7\tSYS\tX\n"),
-             ContainsSubstring("topo.txt:3: a row for 'GPU7', which is no column"));
+             ContainsSubstring("topo.txt:3: a row for 'GPU7', which is not a column"));
 }
 
 TEST_CASE("a matrix that says two things of one pair is refused") {

@@ -82,7 +82,7 @@ TEST_CASE("bad link lists are refused with file and line") {
              ContainsSubstring("s.txt:2: 'fast' is neither a rate nor <inactive>"));
   CHECK_THAT(complaint_on("GPU 0: x\nLink 0: 1 GB/s\nLink 0: 1 GB/s\n"),
              ContainsSubstring("s.txt:3: link 0 a second time"));
-  CHECK_THAT(complaint_on("nothing\n"), ContainsSubstring("s.txt:1: no line like"));
+  CHECK_THAT(complaint_on("nothing\n"), ContainsSubstring("s.txt:1: no line such as"));
 }
 
 TEST_CASE("bad queries are refused with file and line") {

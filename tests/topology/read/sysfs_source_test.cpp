@@ -155,7 +155,7 @@ TEST_CASE("network interfaces are those that are adapters, each once") {
   interface("docker0", "1", "up");
   linux.write("sys/class/net/docker0/bridge/bridge_id", "x");
   interface("ib0", "32", "up");
-  interface("dummy0", "1", "down"); // no device behind it
+  interface("dummy0", "1", "down"); // no device above it
   interface("eth1", "1", "up");
   linux.write("sys/class/net/eth1/speed", "100000");
   linux.link("sys/class/net/eth1/device", "sys/devices/pci0000:16/0000:19:00.0");

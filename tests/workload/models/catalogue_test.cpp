@@ -73,7 +73,7 @@ TEST_CASE("parameters are numbered without gaps and have names of their own") {
 }
 
 TEST_CASE("models of images multiply as often as torchvision says") {
-  // Its tables give thousands of millions, to three digits behind the point.
+  // Its tables give billions with three decimals.
   auto millions = [](std::string_view name) {
     return std::llround(static_cast<double>(model(name).forward_flops()) / 2e6);
   };
@@ -82,8 +82,8 @@ TEST_CASE("models of images multiply as often as torchvision says") {
   CHECK(millions("vit-l16") == 61'555);
 }
 
-// Two operations for every weight of a product and every token, and what attention computes:
-// 4 x tokens x tokens x width a block. Published: Kaplan et al. 2020, table 1.
+// Two operations for every weight of a product and every token, plus attention: 4 x tokens x tokens
+// x width per block. Published: Kaplan et al. 2020, table 1.
 std::uint64_t text_flops(std::uint64_t weights, std::uint64_t tokens, std::uint64_t width,
                          std::uint64_t blocks) {
   return 2 * weights * tokens + 4 * tokens * tokens * width * blocks;

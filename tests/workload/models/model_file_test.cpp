@@ -131,7 +131,7 @@ TEST_CASE("what is wrong in a file is said with its place") {
              ContainsSubstring("more than 1099511627776 parameters"));
   CHECK_THAT(error_of(R"({"name": "x", "sequence": 1099511627776, "parameters": [
                  {"name": "w", "shape": [1048576, 1048576]}]})"),
-             ContainsSubstring("1.21e+24 multiplications a sample"));
+             ContainsSubstring("1.21e+24 multiplications per sample"));
   CHECK_THAT(error_of(R"({"name": "x", "layers": [{"name": "l", "products": [{"rows": 1}]}]})"),
              ContainsSubstring("layers[0].products[0]: 'n' is missing"));
   CHECK_THAT(error_of(R"({"name": "x", "layers": [{"name": "l", "products": [

@@ -61,7 +61,7 @@ def arrivals(module, inputs):
     """Names of parameters as the backward pass has their gradients."""
     order, hooks = [], []
     for name, parameter in module.named_parameters():
-        # What DDP itself hooks.
+        # The hooks of DDP itself.
         node = parameter.view_as(parameter).grad_fn.next_functions[0][0]
         hooks.append((node, node.register_hook(lambda *_, name=name: order.append(name))))
     outputs = module(inputs)
@@ -177,12 +177,13 @@ class Assignment(unittest.TestCase):
         registered = sorted(use, key=lambda one: one[2])
         names = [one for one, _, _ in registered]
         sizes = [elements for _, elements, _ in registered]
-        # What distributed.py does before the first step, and with find_unused_parameters for ever.
+        # The work of distributed.py before the first step, and with find_unused_parameters in every
+        # step.
         for order, these in (("first-step", [NO_LIMIT]), ("registered", limits)):
             theirs = self.torch_assigns(sizes, these, TYPES[element], [])
             self.assertEqual(buckets(name, "--order", order, *arguments),
                              [[names[i] for i in bucket] for bucket in reversed(theirs)], order)
-        # What reducer.cpp does with the order of arrival.
+        # The use of the order of arrival in reducer.cpp.
         arrived = [(names.index(one), elements) for one, elements, _ in reversed(use)]
         theirs = self.torch_assigns([elements for _, elements in arrived], limits, TYPES[element],
                                     [index for index, _ in arrived])

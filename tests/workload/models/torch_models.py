@@ -262,7 +262,7 @@ class MixtralMoe(nn.Module):
 
     def forward(self, x):
         shares = F.softmax(self.gate(x), -1)
-        # All tokens to all experts, so that every expert has a gradient.
+        # All tokens go to all experts, so that every expert has a gradient.
         result = torch.zeros_like(x)
         for i, expert in enumerate(self.experts):
             result = result + expert(x) * shares[..., i:i + 1]

@@ -192,7 +192,7 @@ class RunFiles(HostileTest):
             path = self.with_texts(lambda i, old, number=number: old + RAW if i == number else old)
             if self.look("report", path) == 0:
                 accepted.add(number)
-        self.assertGreater(len(accepted), 10)
+        self.assertGreater(len(accepted), 25)
         self.look_at_all(self.with_texts(lambda i, old: old + RAW if i in accepted else old))
 
     def test_each_document_of_a_run_file(self):
@@ -207,7 +207,7 @@ class RunFiles(HostileTest):
         for number, leaf in changed:
             documents[number] = poisoned(documents[number], leaf)
         as_bytes = {number: json.dumps(one, ensure_ascii=False).encode() for number, one in documents.items()}
-        self.assertGreater(len(changed), 20)
+        self.assertGreater(len(changed), 10)  # most of what was in them is in columns
         self.look_at_all(self.with_texts(lambda i, old: as_bytes.get(i, old)))
 
     def test_the_texts_of_a_trace(self):
