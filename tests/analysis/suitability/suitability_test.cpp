@@ -61,8 +61,9 @@ TEST_CASE("a name of several generations must be made plain, a wrong memory size
 TEST_CASE("GPUs of others are refused with what serves them") {
   const base::Error amd = gpu_in_question("MI300X").error();
   CHECK(amd.code == base::Errc::invalid_argument);
-  CHECK_THAT(amd.text(), ContainsSubstring("'MI300X' comes from AMD: ncclprobe is for NVIDIA GPUs") &&
-                             ContainsSubstring("RCCL"));
+  CHECK_THAT(amd.text(),
+             ContainsSubstring("'MI300X' comes from AMD: ncclprobe is for NVIDIA GPUs") &&
+                 ContainsSubstring("RCCL"));
   CHECK_THAT(gpu_in_question("Gaudi 3").error().text(), ContainsSubstring("Intel"));
 }
 
