@@ -8,7 +8,6 @@
 #include "workload/step_cells.h"
 
 #include <algorithm>
-#include <numeric>
 #include <random>
 
 namespace ncclprobe::cli {
@@ -74,21 +73,6 @@ void fill_timing(RunOptions& options, const Timing& timing) {
   fill(options.cell_deadline_ns, k_step_deadline_ns);
 }
 
-// Upper bound on the step's GEMM time, at conservative rates.
-double compute_ns(const Cell& cell, bool on_gpu) {
-  double ns = 0;
-  for (const Operation& operation : cell.schedule.operations) {
-    if (const auto* gemm = std::get_if<GemmOp>(&operation.what))
-      ns += 2.0 * static_cast<double>(gemm->m * gemm->n * gemm->k * gemm->batch) /
-            (!on_gpu                       ? 10.0
-             : gemm->type == DataType::f32 ? 4e4
-                                           : 4e5);
-    else if (const auto* spin = std::get_if<SpinOp>(&operation.what))
-      ns += static_cast<double>(spin->duration_ns);
-  }
-  return ns;
-}
-
 } // namespace
 
 void fill_defaults(RunOptions& options, const std::string& backend,
@@ -120,33 +104,6 @@ void fill_defaults(RunOptions& options, const std::string& backend,
              options.compared_libraries.empty() && !options.cpu_affinities && !of_steps) {
     options.settings = suitable_sweep(backend, hosts);
   }
-}
-
-double expected_trial_ns(const TrialSpec& trial) {
-  bool on_gpu = trial.backend == "nvidia";
-  double ranks = trial.ranks;
-  if (trial.backend == "synthetic") // its times pass on paper
-    return 0.2e9 + 0.02e9 * ranks;
-  double expected = on_gpu ? 1e9 + 0.5e9 * ranks : 0.5e9 + 0.05e9 * ranks;
-  for (const Cell& cell : trial.cells) {
-    const Timing& timing = cell.timing;
-    // One launch: a latency and a bandwidth of the slow side.
-    double launch_ns = on_gpu ? 2e4 + static_cast<double>(cell.label.bytes) / 100
-                              : 2e5 + static_cast<double>(cell.label.bytes) * trial.ranks;
-    if (timing.mode == TimingMode::steps)
-      launch_ns += compute_ns(cell, on_gpu);
-    double cell_ns = launch_ns * (timing.warmups + timing.iterations * timing.batches);
-    expected += timing.budget_ns > 0
-                    ? std::min(cell_ns, 1.3 * static_cast<double>(timing.budget_ns))
-                    : cell_ns;
-  }
-  return expected;
-}
-
-double expected_ns(const workload::Plan& plan) {
-  return std::accumulate(
-      plan.trials.begin(), plan.trials.end(), 0.0,
-      [](double sum, const TrialSpec& one) { return sum + expected_trial_ns(one); });
 }
 
 } // namespace ncclprobe::cli

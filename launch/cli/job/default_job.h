@@ -17,10 +17,4 @@ inline constexpr const char* k_default_sizes_on_cpu = "1K:16M:x4";
 void fill_defaults(RunOptions& options, const std::string& backend,
                    const std::vector<model::Host>& hosts);
 
-// Expected wall time of a trial on this backend, for `plan --dry-run` and the first ETA: a rough
-// guess from start-up times seen (a trial of the default job took 3 s on 4 H200) and the cells'
-// budgets.
-double expected_trial_ns(const model::TrialSpec& trial);
-double expected_ns(const workload::Plan& plan); // of all its trials
-
 } // namespace ncclprobe::cli

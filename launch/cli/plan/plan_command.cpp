@@ -11,6 +11,7 @@
 #include "base/wrapped_row.h"
 #include "launch/cli/common/command_end.h"
 #include "launch/cli/job/default_job.h"
+#include "launch/cli/job/expected_time.h"
 #include "launch/cli/job/nccl_places.h"
 #include "launch/cli/job/plan_file.h"
 #include "launch/cli/job/session.h"
@@ -67,8 +68,7 @@ std::string describe(const workload::Plan& plan) {
     base::add_wrapped_row(table,
                           {std::to_string(trial.id), std::to_string(trial.replicate),
                            std::to_string(trial.cells.size()),
-                           base::format_duration(expected_trial_ns(trial)),
-                           trial.name + what_for(trial)},
+                           expected_text(expected_trial_ns(trial)), trial.name + what_for(trial)},
                           {0, 0, 0, 0, 56});
   // Some settings rule cells out.
   const model::TrialSpec& first =
@@ -80,7 +80,7 @@ std::string describe(const workload::Plan& plan) {
       fmt::format("{} on {} ranks, {} backend, about {}; each needs up to {:.1f} MiB of buffers a "
                   "rank",
                   base::count_of(plan.trials.size(), "trial", "trials"), first.ranks, first.backend,
-                  base::format_duration(expected_ns(plan)),
+                  expected_text(expected_ns(plan)),
                   static_cast<double>(workload::peak_bytes(first.cells)) / (1 << 20)),
       0);
   out += "\n" + table.render(2);

@@ -9,13 +9,13 @@
 #include "base/number_list.h"
 #include "base/output_file.h"
 #include "base/stored_variables.h"
-#include "base/units.h"
 #include "base/version.h"
 #include "launch/cli/common/command_end.h"
 #include "launch/cli/files/report_files.h"
 #include "launch/cli/files/traced_steps.h"
 #include "launch/cli/job/compared_libraries.h"
 #include "launch/cli/job/default_job.h"
+#include "launch/cli/job/expected_time.h"
 #include "launch/cli/job/named_again.h"
 #include "launch/cli/job/nccl_places.h"
 #include "launch/cli/job/resume.h"
@@ -89,7 +89,7 @@ void say_what_is_coming(const Session& session, const workload::Plan& plan) {
   spdlog::info("{} backend: {}", session.backend.name, session.backend.reason);
   spdlog::info("{} ranks on {} host(s), {} trials of {} cells, about {}", session.layout.ranks(),
                session.layout.hosts.size(), plan.trials.size(), plan.trials.front().cells.size(),
-               base::format_duration(expected_ns(plan)));
+               expected_text(expected_ns(plan)));
   for (const model::Setting& pinned : plan.pinned)
     spdlog::warn(
         "{}={} is set in the environment and stays so in every trial; --override {} sweeps it",
@@ -267,7 +267,7 @@ base::Result<Stored> begin(const std::filesystem::path& output, const RunOptions
       left_ns += expected_trial_ns(trial);
   if (options.verbosity != base::Verbosity::quiet)
     spdlog::info("goes on with {}: {} of {} trials are done, about {} left", output.string(),
-                 stored.done.size(), plan.trials.size(), base::format_duration(left_ns));
+                 stored.done.size(), plan.trials.size(), expected_text(left_ns));
   progress.skip(static_cast<int>(stored.done.size()), left_ns);
   return stored;
 }

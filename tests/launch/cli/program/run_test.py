@@ -3,6 +3,7 @@
 
 """What a user sees of a run that goes well."""
 
+import json
 import pathlib
 import re
 import shutil
@@ -181,6 +182,21 @@ class Run(ProgramTest):
         self.run_file.unlink()
         quiet = self.measure("--backend", "host", *SMALL, "--no-sweep", "--repeat", "1", "--quiet")
         self.assertEqual(quiet.stderr, "")
+
+    def test_expected_times_are_near_those_that_were_seen(self):
+        """In seconds, from runs on two H200, and on two busy cores."""
+        small = ["--no-sweep", "--repeat", "1", "--collectives", "all_reduce"]
+        for seen, arguments in ((43, ["--backend", "nvidia", "--gpus", "2"]),
+                                (1.7, ["--backend", "synthetic", "--ranks", "8"]),
+                                (0.2, ["--backend", "host", "--ranks", "2", "--sizes", "1K", *small]),
+                                (1.3, ["--backend", "host", "--ranks", "8", "--sizes", "1K,64K,1M", *small]),
+                                (20, ["--backend", "host", "--ranks", "2", "--workload", "ddp", "--model", "linear:2048x4", "--repeat", "1"])):
+            with self.subTest(arguments=arguments):
+                plan = self.run_program("plan", "--dry-run", "--format", "json", *arguments)
+                self.assertEqual(plan.returncode, 0, plan.stderr)
+                expected = json.loads(plan.stdout)["expected_s"]
+                self.assertGreater(expected, seen / 2)
+                self.assertLess(expected, seen * 2)
 
     def test_version_tells_libraries_build_options_and_architectures(self):
         done = self.run_program("--version")

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/job/expected_time.h"
+
+#include "base/units.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <thread>
+
+namespace ncclprobe::cli {
+namespace {
+
+using namespace model;
+
+// What a rank reaches, rounded, from runs of the default job and of ddp on 2 and 4 H200 and on two
+// cores of a virtual machine. On the CPU all ranks share the cores and the memory.
+struct Speed {
+  double start_ns, start_of_rank_ns; // of a trial; the trial before hides a part
+  double launch_ns;                  // the shortest
+  double communication;              // bytes per ns
+  double products, short_products;   // floating point operations per ns: of f32, of less
+  double memory;                     // bytes per ns
+};
+
+Speed speed_of(const TrialSpec& trial) {
+  if (trial.backend == "nvidia")
+    return {0.5e9, 0.25e9, 2e4, 100, 4e4, 4e5, 1e3};
+  const double ranks = trial.ranks;
+  const double share = std::min(1.0, std::thread::hardware_concurrency() / ranks);
+  return {0.1e9, 0.03e9, 1e5 * ranks, 1 / ranks, 5 * share, 5 * share, 5 * share};
+}
+
+// One launch of the timed region.
+double launch_ns(const Cell& cell, const Speed& speed) {
+  double ns = speed.launch_ns + static_cast<double>(cell.label.bytes) / speed.communication;
+  for (const Operation& operation : cell.schedule.operations) {
+    if (const auto* gemm = std::get_if<GemmOp>(&operation.what))
+      ns += 2.0 * static_cast<double>(gemm->m * gemm->n * gemm->k * gemm->batch) /
+            (gemm->type == DataType::f32 && gemm->math == GemmMath::full ? speed.products
+                                                                         : speed.short_products);
+    else if (const auto* spin = std::get_if<SpinOp>(&operation.what))
+      ns += static_cast<double>(spin->duration_ns);
+    else if (const auto* optimizer = std::get_if<OptimizerOp>(&operation.what))
+      ns += 20.0 * static_cast<double>(optimizer->count) / speed.memory; // four arrays and a result
+  }
+  return ns;
+}
+
+// More of them than asked for are taken until an interval is reached, nobody knows how many.
+double batches_of(const Timing& timing) {
+  return timing.target_interval > 0 && timing.max_batches > timing.batches
+             ? std::sqrt(static_cast<double>(timing.batches) * timing.max_batches)
+             : timing.batches;
+}
+
+} // namespace
+
+double expected_start_ns(const TrialSpec& trial) {
+  if (trial.backend == "synthetic")
+    return 0.05e9 + 0.01e9 * trial.ranks;
+  const Speed speed = speed_of(trial);
+  return speed.start_ns + speed.start_of_rank_ns * trial.ranks;
+}
+
+double expected_cell_ns(const TrialSpec& trial, const Cell& cell) {
+  if (trial.backend == "synthetic") // its times pass on paper
+    return 0;
+  const Speed speed = speed_of(trial);
+  const Timing& timing = cell.timing;
+  const double launch = launch_ns(cell, speed);
+  // Its data is written and compared, and three launches come before what the budget limits: a
+  // quarter of it for warm-ups, then batches until it is spent, one at least.
+  const double data = 2.0 * static_cast<double>(workload::peak_bytes({cell})) / speed.memory;
+  const double rest = launch * (timing.warmups + (timing.iterations + 1) * batches_of(timing));
+  const double budget = timing.budget_ns > 0 ? 1.25 * static_cast<double>(timing.budget_ns) : rest;
+  const double whole = data + 3 * launch + std::min(rest, budget + launch);
+  return cell.deadline_ns > 0 ? std::min(whole, static_cast<double>(cell.deadline_ns)) : whole;
+}
+
+double expected_trial_ns(const TrialSpec& trial) {
+  return std::accumulate(
+      trial.cells.begin(), trial.cells.end(), expected_start_ns(trial),
+      [&](double sum, const Cell& cell) { return sum + expected_cell_ns(trial, cell); });
+}
+
+double expected_ns(const workload::Plan& plan) {
+  return std::accumulate(
+      plan.trials.begin(), plan.trials.end(), 0.0,
+      [](double sum, const TrialSpec& one) { return sum + expected_trial_ns(one); });
+}
+
+std::string expected_text(double nanoseconds) {
+  const double seconds = std::max(nanoseconds / 1e9, 0.1);
+  return seconds < 59.5 ? fmt::format("{:.{}f} s", seconds, seconds < 9.95 ? 1 : 0)
+                        : base::format_duration(nanoseconds);
+}
+
+} // namespace ncclprobe::cli
