@@ -6,6 +6,7 @@
 #include "base/fd.h"
 #include "base/printable.h"
 
+#include <atomic>
 #include <cerrno>
 #include <ostream>
 #include <streambuf>
@@ -17,6 +18,15 @@ namespace {
 
 int descriptor_of(Stream stream) {
   return stream == Stream::out ? STDOUT_FILENO : STDERR_FILENO;
+}
+
+constexpr std::string_view k_erase = "\r\033[K";
+
+std::atomic<bool> line_is_drawn = false; // by redraw_line(), on standard error
+
+void erase_drawn_line() {
+  if (line_is_drawn.exchange(false))
+    (void)write_all(STDERR_FILENO, k_erase);
 }
 
 std::size_t terminal_columns(Stream stream) {
@@ -67,12 +77,14 @@ private:
 } // namespace
 
 bool print(Stream stream, std::string_view text) {
+  erase_drawn_line();
   const int problem = write_all(descriptor_of(stream), escape_unsafe(text));
   errno = problem;
   return problem == 0;
 }
 
 void print_in_signal_handler(std::string_view safe_text) {
+  erase_drawn_line();
   (void)write_all(STDERR_FILENO, safe_text); // nobody would see an error message
 }
 
@@ -86,13 +98,17 @@ bool is_terminal(Stream stream) {
   return ::isatty(descriptor_of(stream)) == 1;
 }
 
-void redraw_line(Stream stream, std::string_view text) {
+void redraw_line(std::string_view text) {
+  if (text.empty())
+    return erase_drawn_line();
   const std::string safe = escape_unsafe(text);
   std::size_t end = 0; // a line that the terminal wraps cannot be redrawn
-  for (std::size_t columns = terminal_columns(stream); end < safe.size() && columns > 1; --columns)
+  for (std::size_t columns = terminal_columns(Stream::err); end < safe.size() && columns > 1;
+       --columns)
     end += character_at(safe, end).bytes;
   // A full or closed stream is not a reason to fail.
-  (void)write_all(descriptor_of(stream), "\r\033[K" + safe.substr(0, end));
+  (void)write_all(STDERR_FILENO, std::string(k_erase) + safe.substr(0, end));
+  line_is_drawn = end > 0;
 }
 
 std::string hanging(std::string_view text) {

@@ -25,8 +25,9 @@ void print_in_signal_handler(std::string_view safe_text);
 std::ostream& console(Stream stream);
 
 bool is_terminal(Stream stream);
-// On a terminal: replaces the cursor's line; cut to the terminal's width.
-void redraw_line(Stream stream, std::string_view text);
+// On standard error, a terminal: in place of the line that the cursor stands in, cut to its width.
+// Whatever is printed next erases it first; an empty text only erases.
+void redraw_line(std::string_view text);
 
 // Lines from the second on begin with a blank, so that no line of a message looks like a message of
 // its own.

@@ -36,15 +36,23 @@ TEST_CASE("a message of several lines cannot look like several messages") {
 }
 
 TEST_CASE("a line that is redrawn holds no escape sequence but our own") {
-  const std::string text =
-      captured(STDERR_FILENO, [] { redraw_line(Stream::err, "trial \x1b]0;x\x07"); });
+  const std::string text = captured(STDERR_FILENO, [] { redraw_line("trial \x1b]0;x\x07"); });
   CHECK(text == "\r\x1b[Ktrial \\u001b]0;x\\u0007");
 }
 
 TEST_CASE("a line that is redrawn fits a terminal of 80 columns") {
   const std::string text =
-      captured(STDERR_FILENO, [] { redraw_line(Stream::err, "\xc3\xa9" + std::string(200, 'x')); });
+      captured(STDERR_FILENO, [] { redraw_line("\xc3\xa9" + std::string(200, 'x')); });
   CHECK(text == "\r\x1b[K\xc3\xa9" + std::string(78, 'x'));
+}
+
+TEST_CASE("what is printed stands in place of a line that was drawn") {
+  const std::string text = captured(STDERR_FILENO, [] {
+    redraw_line("1 min left");
+    print(Stream::err, "warning\n");
+    print(Stream::err, "again\n");
+  });
+  CHECK(text == "\r\x1b[K1 min left\r\x1b[Kwarning\nagain\n");
 }
 
 TEST_CASE("what cannot be printed is told") {

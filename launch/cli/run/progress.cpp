@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/units.h"
+#include "launch/cli/job/expected_time.h"
 
 #include <algorithm>
 
@@ -14,6 +15,9 @@ namespace {
 
 constexpr int k_bar_width = 24;
 constexpr std::int64_t k_redraw_ns = 100'000'000;
+// What was expected counts as much as this share of the run, or time, that was seen.
+constexpr double k_trust = 0.1;
+constexpr double k_trust_ns = 1e9;
 
 // Progress is for people: a full or closed stderr is no reason to lose a run.
 void say(const std::string& text) {
@@ -37,7 +41,6 @@ Progress::~Progress() {
 }
 
 void Progress::skip(int trials, double expected_ns_left) {
-  skipped_ = trials;
   done_ = trials;
   expected_ns_ = expected_ns_left;
 }
@@ -49,8 +52,11 @@ void Progress::begin_trial(const model::TrialSpec& spec) {
   if (spec.purpose == model::Purpose::traced)
     name_ += " (traced)";
   cell_names_.clear();
-  for (const model::Cell& cell : spec.cells)
+  expected_at_cell_ns_ = {expected_start_ns(spec)};
+  for (const model::Cell& cell : spec.cells) {
     cell_names_.push_back(cell.label.workload + " " + base::format_bytes(cell.label.bytes));
+    expected_at_cell_ns_.push_back(expected_at_cell_ns_.back() + expected_cell_ns(spec, cell));
+  }
   now_ = {};
   now_.cells = static_cast<int>(spec.cells.size());
   draw();
@@ -64,6 +70,7 @@ void Progress::update(const launch::TrialProgress& progress) {
 
 void Progress::end_trial(const model::TrialRecord& record) {
   ++done_;
+  done_expected_ns_ += expected_at_cell_ns_.back();
   now_ = {};
   if (!record.outcome.ok())
     ++failed_;
@@ -75,20 +82,28 @@ void Progress::end_trial(const model::TrialRecord& record) {
     say(fmt::format("[{}/{}] {}  {}  {}{}{}\n", done_, trials_, name_,
                     base::format_duration(static_cast<double>(record.total_ns)), how,
                     failed_ > 0 ? fmt::format("  {} failed so far", failed_) : "",
-                    goes_on ? "  (" + eta() + " left)" : ""));
+                    goes_on ? "  (" + time_left() + ")" : ""));
   } else if (style_ == Style::bar && !record.outcome.ok()) {
-    clear();
     say(fmt::format("{}: {}: {}\n", name_, to_string(record.outcome.kind), record.outcome.reason));
   }
-  draw();
+  done_ < trials_ ? draw() : clear();
 }
 
-std::string Progress::eta() const {
-  double elapsed = static_cast<double>(base::monotonic_ns() - started_ns_);
-  double part = now_.cells > 0 ? static_cast<double>(now_.cells_done) / now_.cells : 0;
-  double left = done_ > skipped_ ? elapsed / (done_ - skipped_ + part) * (trials_ - done_ - part)
-                                 : expected_ns_ - elapsed;
-  return "about " + base::format_duration(std::max(left, 1e9));
+double Progress::share() const {
+  return (done_ + (now_.cells > 0 ? static_cast<double>(now_.cells_done) / now_.cells : 0)) /
+         trials_;
+}
+
+// What is expected of the rest, times how wrong that was so far.
+std::string Progress::time_left() const {
+  const double elapsed = static_cast<double>(base::monotonic_ns() - started_ns_);
+  const auto cells = static_cast<std::size_t>(now_.cells_done);
+  const double done =
+      done_expected_ns_ +
+      (cells > 0 && cells < expected_at_cell_ns_.size() ? expected_at_cell_ns_[cells] : 0);
+  const double trust = k_trust * expected_ns_ + k_trust_ns;
+  const double left = (expected_ns_ - done) * (elapsed + trust) / (done + trust);
+  return fmt::format("about {} left", expected_text(std::max(left, 1e9)));
 }
 
 std::string Progress::where() const {
@@ -99,21 +114,19 @@ std::string Progress::where() const {
 }
 
 void Progress::draw() {
-  if (style_ != Style::bar || done_ == trials_)
+  if (style_ != Style::bar)
     return;
   drawn_ns_ = base::monotonic_ns();
-  double part = now_.cells > 0 ? static_cast<double>(now_.cells_done) / now_.cells : 0;
-  int full = static_cast<int>(k_bar_width * (done_ + part) / trials_);
-  std::string line = fmt::format(
-      "[{}{}] trial {}/{}  {}  {}{}  {} left", std::string(static_cast<std::size_t>(full), '#'),
-      std::string(static_cast<std::size_t>(k_bar_width - full), '.'), done_ + 1, trials_, name_,
-      where(), failed_ > 0 ? fmt::format("  {} failed", failed_) : "", eta());
-  base::redraw_line(base::Stream::err, line);
+  const auto full = static_cast<std::size_t>(k_bar_width * share());
+  const std::string line = fmt::format(
+      "{}  {}/{} {}  {}{}  [{:.<{}}]", time_left(), done_ + 1, trials_, name_, where(),
+      failed_ > 0 ? fmt::format("  {} failed", failed_) : "", std::string(full, '#'), k_bar_width);
+  base::redraw_line(line);
 }
 
 void Progress::clear() {
   if (style_ == Style::bar)
-    base::redraw_line(base::Stream::err, "");
+    base::redraw_line("");
 }
 
 } // namespace ncclprobe::cli

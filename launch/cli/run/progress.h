@@ -15,8 +15,8 @@ public:
   enum class Style { silent, lines, bar };
   static Style style_for(bool quiet);
 
-  // `trials`: of the whole run. `expected_ns`: guess for what is to be done, replaced by what is
-  // seen as trials finish.
+  // `trials`: of the whole run. `expected_ns`: guess for what is to be done, corrected by what is
+  // seen.
   Progress(Style style, int trials, double expected_ns);
   ~Progress();
 
@@ -27,7 +27,8 @@ public:
   void end_trial(const model::TrialRecord& record);
 
 private:
-  std::string eta() const;
+  double share() const; // of all trials, that is done
+  std::string time_left() const;
   std::string where() const; // in the current trial
   void draw();
   void clear();
@@ -38,10 +39,11 @@ private:
   std::int64_t started_ns_;
   std::int64_t drawn_ns_ = 0;
   int done_ = 0;
-  int skipped_ = 0; // of these
+  double done_expected_ns_ = 0; // expected for the trials that were done here
   int failed_ = 0;
   std::string name_;
   std::vector<std::string> cell_names_;
+  std::vector<double> expected_at_cell_ns_; // of the trial, when so many of its cells are done
   launch::TrialProgress now_;
 };
 

@@ -3,10 +3,13 @@
 
 """What a user sees of a run that goes well."""
 
+import contextlib
 import json
+import os
 import pathlib
 import re
 import shutil
+import subprocess
 import unittest
 
 from program_test_case import SMALL, ProgramTest, mpirun
@@ -182,6 +185,23 @@ class Run(ProgramTest):
         self.run_file.unlink()
         quiet = self.measure("--backend", "host", *SMALL, "--no-sweep", "--repeat", "1", "--quiet")
         self.assertEqual(quiet.stderr, "")
+
+    def test_on_a_terminal_progress_is_one_line_that_is_erased(self):
+        here, terminal = os.openpty()
+        with os.fdopen(here, "rb", buffering=0) as shown, subprocess.Popen(
+                self.command("--backend", "host", *SMALL, "--no-sweep", "--repeat", "3", "-o", "run.h5"), cwd=self.folder,
+                env=self.environment, stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal) as run:
+            os.close(terminal)
+            text = b""
+            with contextlib.suppress(OSError):  # how a terminal ends
+                while more := shown.read(4096):
+                    text += more
+        self.assertEqual(run.returncode, 0, text)
+        drawn = text.decode().split("\r\x1b[K")
+        self.assertRegex(drawn[1], r"^about [\d.]+ s left  1/3 default  starting  \[\.+")
+        self.assertIn("ncclprobe report", drawn[-1])  # stands where the line was
+        for line in drawn[1:-1]:
+            self.assertNotIn("\n", line)
 
     def test_expected_times_are_near_those_that_were_seen(self):
         """In seconds, from runs on two H200, and on two busy cores."""
