@@ -10,6 +10,7 @@
 #include "base/exit_code.h"
 #include "base/version.h"
 #include "launch/cli/common/command_end.h"
+#include "launch/cli/common/file_kind.h"
 #include "launch/cli/doctor/doctor_connections.h"
 #include "launch/cli/doctor/doctor_python.h"
 #include "launch/cli/doctor/doctor_questions.h"
@@ -55,14 +56,16 @@ int answer(const World& world, const DoctorOptions& options) {
 int judge_offline(const DoctorOptions& options) {
   Result<std::string> text = base::read_text(options.offline);
   if (!text) {
-    give_up(text.error());
+    give_up(with_right_command(text.error(), options.offline));
     return base::k_exit_usage;
   }
   Result<doctor::Case> one = doctor::read_case(*text);
   if (!one) {
-    give_up({base::Errc::invalid_argument,
-             fmt::format("{} is no examination: {}", options.offline, one.error().message),
-             "give a file that `ncclprobe doctor --format json` wrote"});
+    give_up(with_right_command(
+        {base::Errc::invalid_argument,
+         fmt::format("{} is no examination: {}", options.offline, one.error().message),
+         "give a file that `ncclprobe doctor --format json` wrote"},
+        options.offline));
     return base::k_exit_usage;
   }
   return present(*one, options);

@@ -54,11 +54,12 @@ Options question_options(DoctorQuestions& into) {
                 "For --binary, --explain-gpu and --wheel: this model (T4, NVIDIA A100-SXM4-80GB) "
                 "or capability (8.9, sm_89) instead of the GPUs of this host",
                 {.excludes = {"log"}}),
-       repeated("node", "FILE", into.nodes, text_words("node7.json"),
-                "For --binary, --explain-gpu and --wheel: the nodes of a stored examination or of "
-                "a run file instead of this host. For several nodes or GPUs, also the newest "
-                "software that all run",
-                {.excludes = {"log"}}),
+       repeated(
+           "node", "FILE", into.nodes, text_words("node7.json"),
+           "For --binary, --explain-gpu and --wheel: the nodes of a stored examination, "
+           "topology or run file instead of this host. For several nodes or GPUs, also the newest "
+           "software that all run",
+           {.excludes = {"log"}}),
        option("policy", "FILE", into.policy, text_words("training.toml"),
               "For --explain-gpu: what a node must have (TOML), and whether it does",
               {.excludes = {"log", "binary", "wheel"}}),

@@ -4,13 +4,12 @@
 #include "launch/cli/doctor/nodes_asked_for.h"
 
 #include "base/atomic_file.h"
-#include "base/fd.h"
+#include "launch/cli/common/file_kind.h"
 #include "store/run_file.h"
+#include "topology/read/read_any.h"
 
 #include <algorithm>
-#include <array>
-#include <fcntl.h>
-#include <unistd.h>
+#include <iterator>
 
 namespace ncclprobe::cli {
 namespace {
@@ -33,23 +32,48 @@ Result<NodeInQuestion> this_host(const World& world) {
   return analysis::node_of(host);
 }
 
-// An examination is JSON, a run is not.
-bool is_examination(const std::string& file) {
-  std::array<char, 4096> begin{};
-  const base::Fd fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  const ssize_t size = ::read(fd.get(), begin.data(), begin.size());
-  const std::string_view text(begin.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size())).starts_with('{');
+// What a description of a machine says of its GPUs. Its other facts answer no question here.
+model::Host host_of(const topology::Host& seen) {
+  model::Host host{.hostname = seen.name.value.value_or("")};
+  if (seen.driver_version)
+    host.libraries.push_back(
+        {"cuda_driver",
+         seen.cuda_driver_version
+             ? fmt::format("{} (CUDA {})", *seen.driver_version, *seen.cuda_driver_version)
+             : *seen.driver_version,
+         "", ""});
+  for (const topology::Gpu& gpu : seen.gpus) {
+    model::Gpu& one = host.gpus.emplace_back();
+    one.name = gpu.name.value.value_or("");
+    one.compute_capability = gpu.compute_capability.value.value_or("");
+    one.memory_bytes = gpu.memory_bytes.value.value_or(0);
+    if (gpu.nvlinks)
+      one.nvlinks = static_cast<int>(gpu.nvlinks->size());
+  }
+  return host;
 }
 
 Result<std::vector<NodeInQuestion>> stored_nodes(const std::string& file) {
-  if (!is_examination(file)) {
+  const FileKind kind = kind_of_file(file);
+  if (kind == FileKind::run) {
     NCCLPROBE_TRY_ASSIGN(const model::Run run, store::read_run(file));
     return analysis::nodes_of(run);
   }
   NCCLPROBE_TRY_ASSIGN(const std::string text, base::read_text(file));
-  NCCLPROBE_TRY_ASSIGN(const auto one, analysis::doctor::read_case(text));
-  return analysis::nodes_of(one);
+  if (kind == FileKind::examination) {
+    NCCLPROBE_TRY_ASSIGN(const auto one, analysis::doctor::read_case(text));
+    return analysis::nodes_of(one);
+  }
+  NCCLPROBE_TRY_ASSIGN(const topology::ReadFile read, topology::read_any(text, file));
+  model::Run run;
+  if (const auto* machine = std::get_if<topology::Machine>(&read.content))
+    std::ranges::transform(machine->hosts, std::back_inserter(run.header.hosts), host_of);
+  for (const model::Host& host : run.header.hosts)
+    for (const model::Gpu& gpu : host.gpus)
+      if (gpu.name.empty() || gpu.memory_bytes == 0)
+        return base::fail({base::Errc::invalid_argument, "it does not say what its GPUs are",
+                           "give what `ncclprobe topo -o node.json` or nvidia-smi -q wrote"});
+  return analysis::nodes_of(run);
 }
 
 } // namespace
@@ -63,7 +87,8 @@ Result<AskedFor> nodes_asked_for(const World& world, const DoctorQuestions& ques
       if (error.code != base::Errc::not_found && error.code != base::Errc::io)
         error.code = base::Errc::invalid_argument;
       if (error.hint.empty())
-        error.hint = "give what `ncclprobe doctor --format json` stored, or a run file";
+        error.hint = "give what `ncclprobe doctor -o node.json` or `ncclprobe topo -o node.json` "
+                     "stored, or a run file";
       return base::with_context(std::move(error), file);
     }
     asked.nodes.insert(asked.nodes.end(), found->begin(), found->end());

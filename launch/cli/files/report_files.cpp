@@ -7,6 +7,7 @@
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/printable.h"
+#include "launch/cli/common/file_kind.h"
 #include "store/run_file.h"
 #include "store/trace_parts.h"
 #include "store/trial_stream.h"
@@ -17,16 +18,19 @@ namespace ncclprobe::cli {
 namespace {
 
 template <typename T>
-base::Result<T> with_hint(base::Result<T> run) {
-  if (!run && run.error().hint.empty())
+base::Result<T> with_hint(base::Result<T> run, const std::filesystem::path& file) {
+  if (!run && run.error().hint.empty()) {
     run.error().hint = "give the file that ncclprobe named as its run file";
+    if (kind_of_file(file) != FileKind::run)
+      run.error() = with_right_command(std::move(run.error()), file);
+  }
   return run;
 }
 
 } // namespace
 
 base::Result<model::Run> read_run_or_parts(const std::filesystem::path& run_file) {
-  return with_hint(store::read_run(run_file));
+  return with_hint(store::read_run(run_file), run_file);
 }
 
 base::Result<analysis::RunSummary> read_summary(const std::filesystem::path& run_file) {
@@ -43,7 +47,7 @@ base::Result<analysis::RunSummary> read_summary(const std::filesystem::path& run
 }
 
 base::Result<analysis::RunSummary> read_summary_or_parts(const std::filesystem::path& run_file) {
-  return with_hint(read_summary(run_file));
+  return with_hint(read_summary(run_file), run_file);
 }
 
 base::Result<void> fold_parts(const std::filesystem::path& run_file) {

@@ -5,8 +5,10 @@
 
 #include "base/atomic_file.h"
 #include "base/document_limits.h"
+#include "launch/cli/common/file_kind.h"
 #include "launch/cli/job/toml_options.h"
 
+#include <nlohmann/json.hpp>
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -93,6 +95,20 @@ void put(toml::table& table, const Option& option) {
     table.insert(option.key(), words);
 }
 
+// Of what `plan --format json` wrote, too: each of its values is one of TOML.
+Result<std::string> toml_of(const std::string& text, const std::string& name) {
+  if (!text.starts_with('{'))
+    return text;
+  NCCLPROBE_TRY(base::check_json_limits(text, name));
+  const auto document = nlohmann::json::parse(text, nullptr, false);
+  if (!document.is_object())
+    return text;
+  std::string toml;
+  for (const auto& [key, value] : document.items())
+    toml += fmt::format("{} = {}\n", key, value.dump());
+  return toml;
+}
+
 } // namespace
 
 Result<void> apply_plan_text(const std::string& text, const std::string& name,
@@ -104,8 +120,13 @@ Result<void> apply_plan_text(const std::string& text, const std::string& name,
 }
 
 Result<std::string> apply_plan_file(const std::filesystem::path& path, RunOptions& options) {
-  NCCLPROBE_TRY_ASSIGN(std::string content, base::read_text(path, base::k_most_toml_bytes));
-  NCCLPROBE_TRY(apply_plan_text(content, path.string(), options));
+  auto content = base::read_text(path, base::k_most_toml_bytes);
+  if (content)
+    content = toml_of(*content, path.string());
+  auto applied = content.and_then(
+      [&](const std::string& text) { return apply_plan_text(text, path.string(), options); });
+  if (!applied)
+    return fail(with_right_command(std::move(applied.error()), path));
   return content;
 }
 

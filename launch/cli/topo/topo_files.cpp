@@ -6,6 +6,9 @@
 #include "machine/source_text.h"
 
 #include "base/atomic_file.h"
+#include "launch/cli/common/file_kind.h"
+#include "launch/cli/job/session.h"
+#include "store/run_file.h"
 #include "topology/read/read_any.h"
 
 #include <filesystem>
@@ -23,19 +26,50 @@ base::Result<std::string> content_of(const std::string& file) {
   return base::read_text(file, topology::k_most_file_bytes);
 }
 
+// The hosts of a run, as its workers saw them, and where its ranks were.
+base::Result<void> add_run(const std::string& file, Sight& sight) {
+  auto run = store::read_run(file);
+  if (!run) {
+    base::Error error = std::move(run.error());
+    if (error.code == base::Errc::protocol)
+      error.code = base::Errc::invalid_argument;
+    return base::fail(std::move(error));
+  }
+  const auto first = static_cast<int>(sight.machine.hosts.size());
+  for (const model::RankPlace& place : run->header.ranks) {
+    const model::Host& host = run->header.hosts.at(static_cast<std::size_t>(place.host));
+    if (static_cast<std::size_t>(place.device) >= host.gpus.size())
+      continue; // a rank on the CPU
+    if (auto gpu = topology_gpu(host, place.device))
+      sight.seats.push_back({place.rank, first + place.host, *gpu, {}});
+  }
+  for (model::Host& host : run->header.hosts) {
+    if (host.topology == topology::Host{})
+      return base::fail(base::Errc::invalid_argument,
+                        "{}: nobody looked at the machine when this was measured", file);
+    sight.machine.hosts.push_back(std::move(host.topology));
+  }
+  return {};
+}
+
 } // namespace
 
 base::Result<Sight> read_sight(const std::vector<std::string>& files) {
   Sight sight;
   for (const std::string& file : files) {
+    if (kind_of_file(file) == FileKind::run) {
+      NCCLPROBE_TRY(add_run(file, sight));
+      continue;
+    }
     NCCLPROBE_TRY_ASSIGN(std::string text, content_of(file));
-    NCCLPROBE_TRY_ASSIGN(topology::ReadFile read,
-                         topology::read_any(text, file == "-" ? "standard input" : file));
-    if (auto* machine = std::get_if<topology::Machine>(&read.content)) {
+    auto read = topology::read_any(text, file == "-" ? "standard input" : file);
+    if (!read)
+      return base::fail(with_right_command(std::move(read.error()), file));
+    if (auto* machine = std::get_if<topology::Machine>(&read->content)) {
       for (topology::Host& host : machine->hosts)
         sight.machine.hosts.push_back(std::move(host));
     } else if (sight.graphs.empty()) {
-      sight.graphs = std::move(std::get<std::vector<topology::NcclGraph>>(read.content));
+      sight.graphs = std::move(std::get<std::vector<topology::NcclGraph>>(read->content));
     } else {
       return base::fail(base::Errc::invalid_argument,
                         "{}: a second file of NCCL's graphs; give one at a time", file);

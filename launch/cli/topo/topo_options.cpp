@@ -22,6 +22,7 @@ Usage topo_usage(TopoOptions& into) {
                    {"ncclprobe topo --format nccl-xml -o t.xml", "a file for NCCL_TOPO_FILE"},
                    {"ncclprobe topo --from a.xml --from b.json",
                     "other machines: files of NCCL, nvidia-smi, hwloc or ncclprobe"},
+                   {"ncclprobe topo --from run.h5", "the machine that a run was measured on"},
                    {"ncclprobe topo --from graphs.xml",
                     "rings and trees that NCCL found (NCCL_GRAPH_DUMP_FILE)"},
                    {"ncclprobe topo --record machine/",

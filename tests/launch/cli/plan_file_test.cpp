@@ -196,6 +196,7 @@ TEST_CASE("a written plan file reads back as the same options") {
   RunOptions second = read(write_plan_file(first));
 
   CHECK(write_plan_file(first) == write_plan_file(second));
+  CHECK(write_plan_file(read(write_plan_file(first, PlanFormat::json))) == write_plan_file(first));
   CHECK(second.sizes == first.sizes);
   CHECK(second.prepare == first.prepare);
   CHECK(second.per_rank == first.per_rank);

@@ -10,6 +10,7 @@ import unittest
 
 from program_test_case import ProgramTest, mpirun
 
+MACHINES = pathlib.Path(__file__).resolve().parents[3] / "machines"
 OK, WARNINGS, FAILURES = 0, 8, 9
 
 
@@ -87,6 +88,15 @@ class Alone(DoctorCase):
 
         self.assertEqual(again.returncode, code)
         self.assertEqual(json.loads(again.stdout), document)
+
+    def test_nodes_are_read_from_topologies(self):
+        for machine in ("two-h200-vm.json", "two-h200-vm-p2p.h5", "two-h100.q.xml"):
+            done = self.run_program("doctor", "--explain-gpu", "--node", str(MACHINES / machine))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stdout, "2 x NVIDIA H[12]00")
+        done = self.run_program("doctor", "--explain-gpu", "--node", str(MACHINES / "two-h200-vm.xml"))
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("does not say what its GPUs are", done.stderr)
 
     def test_bad_input_is_one_message_and_exit_code_2(self):
         (self.folder / "bad.json").write_text('{"surveys": [{}]}')

@@ -66,6 +66,40 @@ class ExitCodes(ProgramTest):
             with self.subTest(option=option):
                 self.expect(2, *option, "absent.json")
 
+    def test_2_and_7_of_every_option_that_names_a_file(self):
+        """By the table of options. What a model or an interpreter is called may be no file."""
+        (self.folder / "there.json").write_text("kept")
+        for command in json.loads(self.run_program("help", "--format", "json").stdout)["commands"]:
+            for option in command["options"]:
+                required = [word for one in command["options"] if one["required"] and one is not option
+                            for word in ([one["name"]] * one["name"].startswith("--") + [one["example"]])]
+                given = [command["name"], *required, *[option["name"]] * option["name"].startswith("--")]
+                with self.subTest(command=command["name"], option=option["name"]):
+                    if option["name"] == "--output":
+                        if command["name"] == "claim":
+                            given[1:1] = ["--sync", "-9%", "--step", "-1%"]
+                        self.expect(7, *given, "/proc/nowhere/file", words="/proc/nowhere")
+                        self.expect(2, *given, "there.json", words="there.json exists already")
+                    elif option["value"] in ("FILE", "RUN.h5") and option["name"] not in ("--perfetto", "--chrome"):
+                        if command["name"] == "claim":
+                            given[1:1] = ["--setting", "NCCL_ALGO=Ring"]
+                        if command["name"] == "export":
+                            given[1:1] = ["--chrome", "trace.json"]
+                        self.expect(2, *given, "absent.h5", words="run.h5" if "run.h5" in given else "absent.h5")
+        self.assertEqual((self.folder / "there.json").read_text(), "kept")
+
+    def test_2_a_file_of_ours_for_another_command_is_named_with_it(self):
+        self.measure(*RUN)
+        self.expect(0, "topo", "-o", "topo.json")
+        self.expect(0, "doctor", "--backend", "host", "--no-run", "-o", "node.json")
+        shown = {"run.h5": "report run.h5", "topo.json": "topo --from topo.json", "node.json": "doctor --offline node.json"}
+        for arguments, files in ((["--plan"], shown), (["report"], ["topo.json", "node.json"]),
+                                 (["claim", "--setting", "NCCL_ALGO=Ring"], ["topo.json", "node.json"]),
+                                 (["topo", "--from"], ["node.json"]), (["doctor", "--offline"], ["run.h5", "topo.json"])):
+            for file in files:
+                with self.subTest(arguments=arguments, file=file):
+                    self.expect(2, *arguments, file, words=f"`ncclprobe {shown[file]}`")
+
     def test_2_a_damaged_file_costs_less_than_two_seconds_of_processor_time(self):
         self.measure(*RUN)
         good = self.run_file.read_bytes()

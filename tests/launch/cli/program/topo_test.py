@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 import unittest
 
-from program_test_case import BIN, ProgramTest, mpirun
+from program_test_case import BIN, SMALL, ProgramTest, mpirun
 
 MACHINES = pathlib.Path(__file__).resolve().parents[3] / "machines"
 
@@ -55,6 +55,13 @@ class Topo(ProgramTest):
         stored.write_text(text)
 
         self.assertEqual(self.topo("--from", str(stored), "--format", "json").stdout, text)
+
+    def test_the_machine_of_a_run_is_shown(self):
+        self.measure("--backend", "host", *SMALL, "--no-sweep", "--repeat", "1")
+
+        here, stored = (json.loads(self.topo("--format", "json", *source).stdout)["hosts"][0] for source in ((), ("--from", "run.h5")))
+        self.assertEqual(stored["cpu"], here["cpu"])
+        self.assertIn("nobody looked at the machine", self.refused("--from", str(MACHINES / "two-h200-vm-p2p.h5")))
 
     def test_ranks_of_one_host_see_one_host(self):
         for ranks in (1, 2, 4):

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/common/file_kind.h"
+
+#include "base/fd.h"
+
+#include <cstddef>
+#include <fcntl.h>
+#include <filesystem>
+#include <unistd.h>
+
+namespace ncclprobe::cli {
+namespace {
+
+constexpr std::size_t k_beginning = std::size_t{64} << 10;
+
+std::string beginning_of(const std::string& file) {
+  std::string text(k_beginning, '\0');
+  const base::Fd fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  const ssize_t size = ::read(fd.get(), text.data(), text.size());
+  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return text;
+}
+
+} // namespace
+
+FileKind kind_of_file(const std::string& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file + ".parts", ignored))
+    return FileKind::run;
+  const std::string text = beginning_of(file);
+  if (text.starts_with("\x89HDF\r\n\x1a\n"))
+    return FileKind::run;
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || text[first] != '{')
+    return FileKind::other;
+  return text.find("\"ncclprobe_topology\"") != std::string::npos ? FileKind::topology
+         : text.find("\"surveys\"") != std::string::npos          ? FileKind::examination
+                                                                  : FileKind::other;
+}
+
+base::Error with_right_command(base::Error error, const std::string& file) {
+  switch (kind_of_file(file)) {
+  case FileKind::run:
+    error.hint = fmt::format("it is a run file, which `ncclprobe report {}` shows", file);
+    break;
+  case FileKind::topology:
+    error.hint = fmt::format("it is a topology, which `ncclprobe topo --from {}` shows", file);
+    break;
+  case FileKind::examination:
+    error.hint =
+        fmt::format("it is an examination, which `ncclprobe doctor --offline {}` judges", file);
+    break;
+  case FileKind::other:
+    break;
+  }
+  return error;
+}
+
+} // namespace ncclprobe::cli
