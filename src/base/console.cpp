@@ -5,7 +5,9 @@
 
 #include "base/fd.h"
 #include "base/printable.h"
+#include "base/text_layout.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <ostream>
@@ -96,6 +98,12 @@ std::ostream& console(Stream stream) {
 
 bool is_terminal(Stream stream) {
   return ::isatty(descriptor_of(stream)) == 1;
+}
+
+int text_columns() {
+  return is_terminal(Stream::out)
+             ? std::clamp(static_cast<int>(terminal_columns(Stream::out)), 80, 120)
+             : k_report_columns;
 }
 
 void redraw_line(std::string_view text) {

@@ -25,6 +25,9 @@ void print_in_signal_handler(std::string_view safe_text);
 std::ostream& console(Stream stream);
 
 bool is_terminal(Stream stream);
+// How wide text for people may be on standard output: as the terminal, within 80 and 120; 100 in
+// files and pipes.
+int text_columns();
 // On standard error, a terminal: in place of the line that the cursor stands in, cut to its width.
 // Whatever is printed next erases it first; an empty text only erases.
 void redraw_line(std::string_view text);

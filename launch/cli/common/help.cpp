@@ -3,6 +3,7 @@
 
 #include "launch/cli/common/help.h"
 
+#include "base/console.h"
 #include "base/exit_code.h"
 #include "base/text_layout.h"
 
@@ -15,9 +16,8 @@ namespace {
 constexpr std::size_t k_left_columns = 28;
 
 // Where a line goes on below: under the last of its columns, which two blanks or more divide.
-std::size_t hang_of(const std::string& line) {
-  constexpr std::size_t k_most = base::k_report_columns - 30; // else it would be a narrow one
-  const std::size_t gap = line.rfind("  ", k_most);
+std::size_t hang_of(const std::string& line, std::size_t columns) {
+  const std::size_t gap = line.rfind("  ", columns - 30); // else it would be a narrow one
   return gap == std::string::npos ? 0 : std::min(line.find_first_not_of(' ', gap), line.size());
 }
 
@@ -34,15 +34,15 @@ std::string entry(const std::string& left, const std::string& right) {
 } // namespace
 
 std::string within_width(const std::string& text) {
+  const auto columns = static_cast<std::size_t>(base::text_columns());
   std::istringstream in(text);
   std::string out;
   for (std::string line; std::getline(in, line);) {
-    const std::size_t hang = line.size() <= base::k_report_columns ? 0 : hang_of(line);
+    const bool fits = line.size() <= columns;
+    const std::size_t hang = fits ? 0 : hang_of(line, columns);
     std::string start = line.substr(0, hang);
     const std::vector<std::string> parts =
-        line.size() <= base::k_report_columns
-            ? std::vector{line}
-            : base::wrap(line.substr(hang), base::k_report_columns - static_cast<int>(hang));
+        fits ? std::vector{line} : base::wrap(line.substr(hang), static_cast<int>(columns - hang));
     for (const std::string& part : parts) {
       out += fmt::format("{}{}\n", start, part);
       start.assign(hang, ' ');

@@ -10,7 +10,8 @@
 // command of the program.
 namespace ncclprobe::cli {
 
-// Lines that are wider than a report go on below, under the last of their own columns.
+// Lines that are wider than the terminal, or a report, go on below, under the last of their own
+// columns.
 std::string within_width(const std::string& text);
 
 std::string help_text(const Usage& usage);

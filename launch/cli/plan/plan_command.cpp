@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "base/wrapped_row.h"
 #include "launch/cli/common/command_end.h"
+#include "launch/cli/common/help.h"
 #include "launch/cli/job/default_job.h"
 #include "launch/cli/job/expected_time.h"
 #include "launch/cli/job/nccl_places.h"
@@ -130,7 +131,7 @@ int plan_command(const World& world, PlanOptions options) {
   const std::string text =
       !options.dry_run ? write_plan_file(options, json ? PlanFormat::json : PlanFormat::toml)
       : json           ? describe_json(*plan)
-                       : describe(*plan);
+                       : within_width(describe(*plan));
   return deliver(text, options.destination, base::k_exit_ok);
 }
 
