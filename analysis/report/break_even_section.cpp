@@ -3,104 +3,96 @@
 
 #include "analysis/report/break_even_section.h"
 
-#include "analysis/report/json_values.h"
 #include "analysis/report/label_words.h"
+#include "analysis/report/step_tables.h"
 #include "analysis/report/step_text.h"
-#include "base/text_table.h"
-
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 
 namespace ncclprobe::analysis {
 namespace {
 
-using base::TextTable;
-using Json = nlohmann::ordered_json;
+using steps::BreakEven;
 
 double half_width(const Interval& interval) {
   return (interval.high - interval.low) / 2;
 }
 
 // To a nanosecond: equal values leave an interval of rounding errors.
-std::string half_ms_text(const std::optional<Interval>& interval_ns) {
-  return interval_ns ? ms_text(std::round(half_width(*interval_ns))) : "-";
-}
-
-Json ms_json(const std::optional<Interval>& interval_ns) {
-  return interval_ns ? Json{rounded_ms(interval_ns->low), rounded_ms(interval_ns->high)}
-                     : Json(nullptr);
-}
-
-Json also_possible_json(const steps::BreakEven& one) {
-  if (!one.also_possible)
-    return nullptr;
-  Json out = Json::array();
-  for (steps::BoundBy other : *one.also_possible)
-    out.push_back(base::to_string(other));
-  return out;
+Value half_ms(const std::optional<Interval>& interval_ns) {
+  return interval_ns ? Value(std::round(half_width(*interval_ns)) / 1e6) : Value();
 }
 
 } // namespace
 
-std::string render_break_even(const std::vector<steps::StepResult>& results) {
-  TextTable table({{"ranks"},
-                   {"computes ms"},
-                   {"uncovered %"},
-                   {"+-"},
-                   {"at best ms"},
-                   {"+-"},
-                   {"as it is ms"},
-                   {"+-"},
-                   {"verdict", TextTable::Align::left}});
-  const std::vector<steps::BreakEven> all = steps::break_evens(results);
-  if (all.empty())
-    return "";
-  std::string open;
-  for (const steps::BreakEven& one : all) {
-    table.add_row(
-        {ranks_text(*one.result), ms_text(one.computing_ns),
-         percent_text(one.exposed_ns / one.result->times.step_ns),
-         one.exposed_share_interval ? percent_text(half_width(*one.exposed_share_interval)) : "-",
-         ms_text(one.transfer_ns), half_ms_text(one.transfer_interval_ns),
-         one.as_it_is_ns ? ms_text(*one.as_it_is_ns) : "-", half_ms_text(one.as_it_is_interval_ns),
-         std::string(base::to_string(one.bound_by))});
-    if (one.also_possible && !one.also_possible->empty())
-      open += paragraph("",
-                        fmt::format("At {}: {}. The intervals allow either; more processes "
-                                    "(--repeat) narrow them.",
-                                    count_of(one.result->step.ranks.size(), "rank", "ranks"),
-                                    verdict_in_words(one)),
-                        4);
-  }
-  return paragraph(
-             "",
-             fmt::format("Break-even: how long a step must compute to hide all transfers. At best: "
-                         "as long as they take. As it is: with as much of them covered per "
-                         "ms as now. +-: half of the {:.0f}% interval, with three processes "
-                         "or more",
-                         100 * k_confidence),
-             2) +
-         table.render(4) + open;
+TablePtr break_even_table(const std::vector<BreakEven>& all, bool synthetic) {
+  using Row = const BreakEven&;
+  TableOf<BreakEven> table(all);
+  add_step(
+      table, synthetic, [](Row one) -> auto& { return *one.result; });
+  table.show("ranks", [](Row one) { return rank_count(*one.result); });
+  table.add("also_possible", &BreakEven::also_possible);
+  table.add("computing_ms", [](Row one) { return six_digits_ms(one.computing_ns); })
+      .titled("computes ms", {Unit::milliseconds});
+  table.add("computing_interval_ms",
+            [](Row one) { return interval_value(one.computing_interval_ns, 1e6); });
+  table.add("transfer_ms", [](Row one) { return six_digits_ms(one.transfer_ns); });
+  table.add("uncovered_transfer_ms", [](Row one) { return six_digits_ms(one.exposed_ns); });
+  table.show("uncovered %", [](Row one) { return one.exposed_ns / one.result->times.step_ns; },
+             {Unit::share});
+  table.add("uncovered_transfer_share_interval",
+            [](Row one) { return interval_value(one.exposed_share_interval); });
+  table.show("+-",
+             [](Row one) {
+               return one.exposed_share_interval ? Value(half_width(*one.exposed_share_interval))
+                                                 : Value();
+             },
+             {Unit::share});
+  table.add("break_even_at_best_ms", [](Row one) { return six_digits_ms(one.transfer_ns); })
+      .titled("at best ms", {Unit::milliseconds});
+  table.add("break_even_interval_ms",
+            [](Row one) { return interval_value(one.transfer_interval_ns, 1e6); });
+  table.show("+-", [](Row one) { return half_ms(one.transfer_interval_ns); }, {Unit::milliseconds});
+  table
+      .add("break_even_as_it_is_ms",
+           [](Row one) {
+             return one.as_it_is_ns ? Value(six_digits_ms(*one.as_it_is_ns)) : Value();
+           })
+      .titled("as it is ms", {Unit::milliseconds});
+  table.add("break_even_as_it_is_interval_ms",
+            [](Row one) { return interval_value(one.as_it_is_interval_ns, 1e6); });
+  table.show("+-", [](Row one) { return half_ms(one.as_it_is_interval_ns); }, {Unit::milliseconds});
+  table.add("bound_by", &BreakEven::bound_by).titled("verdict").left();
+  table.add("in_words", [](Row one) { return steps::in_words(one); });
+  return table.table();
 }
 
-Json break_even_json(const steps::BreakEven& one) {
-  return {
-      {"bound_by", base::to_string(one.bound_by)},
-      {"also_possible", also_possible_json(one)},
-      {"computing_ms", rounded_ms(one.computing_ns)},
-      {"computing_interval_ms", ms_json(one.computing_interval_ns)},
-      {"transfer_ms", rounded_ms(one.transfer_ns)},
-      {"uncovered_transfer_ms", rounded_ms(one.exposed_ns)},
-      {"uncovered_transfer_share_interval", one.exposed_share_interval
-                                                ? Json{rounded(one.exposed_share_interval->low),
-                                                       rounded(one.exposed_share_interval->high)}
-                                                : Json(nullptr)},
-      {"break_even_at_best_ms", rounded_ms(one.transfer_ns)},
-      {"break_even_interval_ms", ms_json(one.transfer_interval_ns)},
-      {"break_even_as_it_is_ms", one.as_it_is_ns ? rounded_ms(*one.as_it_is_ns) : Json(nullptr)},
-      {"break_even_as_it_is_interval_ms", ms_json(one.as_it_is_interval_ns)},
-      {"in_words", steps::in_words(one)}};
+Section break_even_section(const std::vector<BreakEven>& all, const TablePtr& table,
+                           const steps::StepResult& lead) {
+  View view{.table = table, .rows = std::vector<std::size_t>(), .indent = 4};
+  std::vector<Block> open;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const BreakEven& one = all[i];
+    if (!same_kind(*one.result, lead) || one.result->setting != lead.setting)
+      continue;
+    view.rows->push_back(i);
+    if (one.also_possible && !one.also_possible->empty())
+      open.push_back(Text{"",
+                          fmt::format("At {}: {}. The intervals allow either; more processes "
+                                      "(--repeat) narrow them.",
+                                      count_of(rank_count(*one.result), "rank", "ranks"),
+                                      verdict_in_words(one)),
+                          4});
+  }
+  if (view.rows->empty())
+    return {"break_even"};
+  open.insert(open.begin(), std::move(view));
+  return {"break_even",
+          fmt::format("Break-even: how long a step must compute to hide all transfers. At best: as "
+                      "long as they take. As it is: with as much of them covered per ms as now. "
+                      "+-: half of the {:.0f}% interval, with three processes or more",
+                      100 * k_confidence),
+          std::move(open), 2};
 }
 
 } // namespace ncclprobe::analysis

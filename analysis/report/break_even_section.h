@@ -2,20 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/report/report_value.h"
 #include "analysis/steps/break_even.h"
 
-#include <nlohmann/json_fwd.hpp>
-
-#include <string>
 #include <vector>
 
 namespace ncclprobe::analysis {
 
-// What bounds each step, and how much it must compute for its communication to be hidden
-// (break_even.h). Empty for steps that transfer nothing.
-std::string render_break_even(const std::vector<steps::StepResult>& results);
+// What bounds each step (break_even.h).
+TablePtr break_even_table(const std::vector<steps::BreakEven>& all, bool synthetic);
 
-// Without its identity.
-nlohmann::ordered_json break_even_json(const steps::BreakEven& one);
+// Rows of that table for people: those of one kind of step and one setting, of which `lead` is one.
+// Empty if none transfers anything.
+Section break_even_section(const std::vector<steps::BreakEven>& all, const TablePtr& table,
+                           const steps::StepResult& lead);
 
 } // namespace ncclprobe::analysis

@@ -29,11 +29,16 @@ std::string cell_name(const SettingResult& result) {
   return cell_name(result.label, result.timing_mode);
 }
 
-std::string cell_size(const model::CellLabel& label) {
+std::optional<std::uint64_t> cell_bytes(const model::CellLabel& label) {
   if (workload::read_step_label(label))
-    return std::string(k_no_size);
+    return std::nullopt;
   bool collective = model::parse_enum<model::Collective>(label.workload, "collective").has_value();
-  return label.bytes == 0 && !collective ? std::string(k_no_size) : base::format_bytes(label.bytes);
+  return label.bytes == 0 && !collective ? std::nullopt : std::optional(label.bytes);
+}
+
+std::string cell_size(const model::CellLabel& label) {
+  const auto bytes = cell_bytes(label);
+  return bytes ? size_text(*bytes) : std::string(k_no_size);
 }
 
 std::string cell_in_full(const model::CellLabel& label) {

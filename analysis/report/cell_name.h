@@ -19,6 +19,7 @@ std::string cell_name(const SettingResult& result);
 // "1M"; k_no_size for steps, whose bytes follow from their model, and for what moves none.
 inline constexpr std::string_view k_no_size = "-";
 std::string cell_size(const model::CellLabel& label);
+std::optional<std::uint64_t> cell_bytes(const model::CellLabel& label); // nothing likewise
 
 // A cell by itself: "all_reduce 1M", "ddp m, bf16, batch 8, bucket=25MiB, 2 ranks, compute alone".
 std::string cell_in_full(const model::CellLabel& label);

@@ -4,17 +4,11 @@
 #include "analysis/report/cpu_section.h"
 
 #include "analysis/report/heading.h"
-#include "analysis/report/label_words.h"
 #include "analysis/results/worker_cpus.h"
-#include "base/text_table.h"
-
-#include <nlohmann/json.hpp>
+#include "model/outcome.h"
 
 namespace ncclprobe::analysis {
 namespace {
-
-using base::TextTable;
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t k_most_lines = 16; // of workers of one setting; JSON has them all
 
@@ -26,58 +20,51 @@ std::string effect_of(const SettingCpus& setting, const WorkerCpus& worker) {
                                 : "overridden";
 }
 
-} // namespace
-
-std::string render_cpus(const model::Run& run) {
-  const auto all = setting_cpus(run);
-  if (all.empty())
-    return "";
-  TextTable table({{"setting", TextTable::Align::left},
-                   {"ranks", TextTable::Align::left},
-                   {"asked for", TextTable::Align::left},
-                   {"ran on", TextTable::Align::left},
-                   {"", TextTable::Align::left}});
-  std::string below;
-  for (const SettingCpus& one : all) {
-    if (!one.refused.empty())
-      below += paragraph("  Refused:", printable(one.refused), 11);
-    if (one.changes_nothing())
-      below += paragraph("  Note:",
-                         printable(one.setting) + " equals the default, so this compares the "
-                                                  "default with itself.",
-                         8);
-    std::string name = wrap(printable(one.setting), 40).front();
-    for (std::size_t i = 0; i < one.workers.size(); ++i) {
-      if (i == k_most_lines) {
-        table.add_row({fmt::format("  ... {} more", one.workers.size() - i)});
-        break;
-      }
-      const WorkerCpus& worker = one.workers[i];
-      table.add_row({i == 0 ? name : "", model::format_ranks(worker.ranks),
-                     worker.asked.empty() ? "-" : worker.asked,
-                     worker.cpus.empty() ? "-" : worker.cpus, effect_of(one, worker)});
-    }
-  }
-  return "CPUs that the workers ran on, as they reported" + synthetic_mark(run) + "\n" +
-         table.render(2) + below;
+Value known(const std::string& cpus) {
+  return cpus.empty() ? Value() : Value(cpus);
 }
 
-Json cpus_json(const model::Run& run) {
-  Json all = Json::array();
-  for (const SettingCpus& one : setting_cpus(run)) {
-    Json workers = Json::array();
-    for (const WorkerCpus& worker : one.workers)
-      workers.push_back({{"ranks", worker.ranks},
-                         {"host", worker.host},
-                         {"asked", worker.asked},
-                         {"cpus", worker.cpus},
-                         {"effect", effect_of(one, worker)}});
-    all.push_back({{"setting", one.setting},
-                   {"is_default", one.is_default},
-                   {"workers", std::move(workers)},
-                   {"refused", one.refused}});
+TablePtr worker_cpus_table(const SettingCpus& one) {
+  TableOf<WorkerCpus> table(one.workers);
+  table.show("setting", [name = one.setting](const WorkerCpus&) { return name; }).left(42).once();
+  table.add("ranks", &WorkerCpus::ranks);
+  table.add("host", &WorkerCpus::host);
+  table.add("asked", &WorkerCpus::asked);
+  table.add("cpus", &WorkerCpus::cpus);
+  table.show("on ranks", [](const WorkerCpus& worker) { return model::format_ranks(worker.ranks); })
+      .left();
+  table.show("asked for", [](const WorkerCpus& worker) { return known(worker.asked); }).left();
+  table.show("ran on", [](const WorkerCpus& worker) { return known(worker.cpus); }).left();
+  table.add("effect", [one](const WorkerCpus& worker) { return effect_of(one, worker); })
+      .titled("effect")
+      .left();
+  return table.table();
+}
+
+} // namespace
+
+Report cpu_report(const model::Run& run) {
+  TableOf<SettingCpus> table(setting_cpus(run));
+  if (table.rows().empty())
+    return {};
+  table.add("setting", &SettingCpus::setting);
+  table.add("is_default", &SettingCpus::is_default);
+  table.add("workers", worker_cpus_table);
+  table.add("refused", &SettingCpus::refused);
+  Section section{"cpus", "CPUs that the workers ran on, as they reported" + synthetic_mark(run)};
+  std::vector<Block> notes;
+  for (const SettingCpus& one : table.rows()) {
+    section.blocks.push_back(View{.table = worker_cpus_table(one), .most_rows = k_most_lines});
+    if (!one.refused.empty())
+      notes.push_back(Text{"  Refused:", one.refused, 11});
+    if (one.changes_nothing())
+      notes.push_back(Text{"  Note:",
+                           one.setting + " equals the default, so this compares the default with "
+                                         "itself.",
+                           8});
   }
-  return all;
+  section.blocks.insert(section.blocks.end(), notes.begin(), notes.end());
+  return {.sections = {std::move(section)}, .data = {{"cpus", table.table()}}};
 }
 
 } // namespace ncclprobe::analysis

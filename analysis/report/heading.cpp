@@ -7,6 +7,8 @@
 #include "analysis/results/conditions.h"
 #include "analysis/results/rank_gpu.h"
 #include "analysis/survey/memory_split.h"
+#include "base/described.h"
+#include "model/document.h"
 
 #include <algorithm>
 #include <map>
@@ -127,8 +129,7 @@ std::string describe_range(const Range& range, double scale, std::string_view un
   return fmt::format("{}{} {}", low, low == high ? "" : "-" + high, unit);
 }
 
-std::string describe_conditions(const RunSummary& run) {
-  ConditionSummary summary = summarise_conditions(run);
+std::string describe_conditions(const ConditionSummary& summary) {
   if (summary.cells == 0)
     return "";
   std::vector<std::string> parts;
@@ -215,42 +216,131 @@ std::string synthetic_mark(const model::Run& run) {
   return is_synthetic(run) ? " [SYNTHETIC]" : "";
 }
 
-std::string render_heading(const RunSummary& run) {
+namespace {
+
+Value range_value(const Range& range) {
+  return range ? Value(List{range->first, range->second}) : Value();
+}
+
+// Null without readings.
+Value conditions_value(const ConditionSummary& summary) {
+  if (summary.cells == 0)
+    return nullptr;
+  List memory_errors;
+  for (const auto& [rank, errors] : summary.memory_errors)
+    memory_errors.emplace_back(Object{
+        {"rank", rank}, {"corrected", errors.corrected}, {"uncorrected", errors.uncorrected}});
+  return Object{{"sm_clock_mhz", range_value(summary.sm_clock_mhz)},
+                {"temperature_c", range_value(summary.temperature_c)},
+                {"power_mw", range_value(summary.power_mw)},
+                {"throttle_reasons", summary.throttle_reasons
+                                         ? Value(throttle_text(*summary.throttle_reasons))
+                                         : Value()},
+                {"cells", summary.cells},
+                {"throttled_cells", summary.throttled_cells},
+                {"shared_ranks", summary.shared_ranks},
+                {"shared_cells", summary.shared_cells},
+                {"counted_cells", summary.counted_cells},
+                {"memory_errors", std::move(memory_errors)}};
+}
+
+// What ranks have otherwise than rank 0's environment; null: not set.
+TablePtr environment_table(const RunHeader& header) {
+  TableOf<model::RankVariable> table(header.environment_of_ranks);
+  table.add("ranks", &model::RankVariable::ranks);
+  table.add("name", &model::RankVariable::name);
+  table.add("value", &model::RankVariable::value);
+  return table.table();
+}
+
+TablePtr memory_table(const model::Run& run) {
+  TableOf<MemorySplit> table(memory_splits(run));
+  table.add("setting", &MemorySplit::setting);
+  table.add("rank", &MemorySplit::rank);
+  table.add("context_bytes", &MemorySplit::context_bytes);
+  table.add("connecting_bytes", &MemorySplit::connecting_bytes);
+  table.add("buffer_bytes", &MemorySplit::buffer_bytes);
+  table.add("launching_bytes", &MemorySplit::launching_bytes);
+  return table.table();
+}
+
+Object run_value(const RunSummary& run, const ConditionSummary& conditions) {
   const RunHeader& header = run.header;
-  std::string out = fmt::format("ncclprobe report{}, run {}, started {}\n", synthetic_mark(run),
-                                printable(header.run_id), printable(header.started_utc));
-  if (is_synthetic(run))
-    out += "SYNTHETIC NUMBERS: they come from a model, nothing was measured.\n";
-  out += "\n";
+  List hosts;
+  for (const model::Host& host : header.hosts)
+    hosts.push_back(described(host));
+  List ranks;
+  for (const model::RankPlace& place : header.ranks)
+    ranks.emplace_back(
+        Object{{"rank", place.rank}, {"host", place.host}, {"device", place.device}});
+  Object out{{"run_id", header.run_id},
+             {"started_utc", header.started_utc},
+             {"ncclprobe_version", header.ncclprobe_version},
+             {"mpi_version", header.mpi_version},
+             {"argv", header.argv},
+             {"seed", header.seed},
+             {"backend", header.backend},
+             {"backend_reason", header.backend_reason},
+             {"environment", settings_value(header.environment)},
+             {"pinned", settings_value(header.pinned)},
+             {"planned_trials", header.planned_trials},
+             {"finished_trials", run.trials.size()},
+             {"complete", static_cast<int>(run.trials.size()) >= header.planned_trials},
+             {"conditions", conditions_value(conditions)},
+             {"ranks", std::move(ranks)},
+             {"hosts", std::move(hosts)}};
+  if (!header.environment_of_ranks.empty())
+    out.emplace_back("environment_of_ranks", environment_table(header));
+  return out;
+}
+
+} // namespace
+
+List settings_value(const std::vector<model::Setting>& settings) {
+  List out;
+  for (const model::Setting& setting : settings)
+    out.emplace_back(Object{{"name", setting.name}, {"value", setting.value}});
+  return out;
+}
+
+Section heading_section(const RunSummary& run) {
+  const RunHeader& header = run.header;
+  Section section{"run", fmt::format("ncclprobe report{}, run {}, started {}", synthetic_mark(run),
+                                     header.run_id, header.started_utc)};
   auto line = [&](std::string_view title, const std::string& text) {
     if (!text.empty())
-      out += paragraph(title, text, k_heading_hang);
+      section.blocks.push_back(Text{std::string(title), text, k_heading_hang});
   };
+  if (is_synthetic(run))
+    section.blocks.push_back(Findings{"", {{&k_synthetic_numbers}}, 0});
+  section.blocks.push_back(Text{});
   line("Machine", describe_machine(header));
   line("Software", describe_software(header));
   line("Backend",
-       printable(header.backend) +
-           (header.backend_reason.empty() ? "" : ": " + printable(header.backend_reason)));
+       header.backend + (header.backend_reason.empty() ? "" : ": " + header.backend_reason));
   line("Environment", describe_settings(header.environment));
   line("Elsewhere", describe_other_environments(header));
   if (!header.pinned.empty())
     line("Pinned", describe_settings(header.pinned) +
                        " (set before the run, so not swept; --override NAME sweeps it anyway)");
-  std::vector<std::string> command;
-  for (const std::string& word : header.argv)
-    command.push_back(printable(word));
-  line("Command", join(command, " "));
-  line("Conditions", describe_conditions(run));
-  line("DISTURBED", disturbances(summarise_conditions(run)));
+  line("Command", join(header.argv, " "));
+  const ConditionSummary conditions = summarise_conditions(run);
+  line("Conditions", describe_conditions(conditions));
+  line("DISTURBED", disturbances(conditions));
   line("Memory", describe_memory(run));
   line("Trials", describe_progress(run));
-  std::vector<std::string> forced;
-  for (const std::string& difference : header.forced)
-    forced.push_back(printable(difference));
-  if (!forced.empty())
-    line("FORCED", "resumed with --force under other conditions: its trials do not compare. " +
-                       join(forced, "; "));
-  return out;
+  if (!header.forced.empty())
+    section.blocks.push_back(Findings{
+        "FORCED", {{&k_forced, {{"differences", join(header.forced, "; ")}}}}, k_heading_hang});
+  return section;
+}
+
+Report run_heading(const RunSummary& run) {
+  Report report{.sections = {heading_section(run)},
+                .data = {{"run", run_value(run, summarise_conditions(run))}}};
+  if (TablePtr memory = memory_table(run); memory->rows > 0)
+    report.data.emplace_back("memory", memory);
+  return report;
 }
 
 } // namespace ncclprobe::analysis

@@ -2,11 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/report/report_value.h"
 #include "analysis/results/run_summary.h"
 
 #include <string>
+#include <vector>
 
 namespace ncclprobe::analysis {
+
+inline constexpr FindingKind k_synthetic_numbers{
+    "synthetic_numbers", Severity::warning,
+    "SYNTHETIC NUMBERS: they come from a model, nothing was measured."};
+inline constexpr FindingKind k_forced{
+    "resumed_under_other_conditions", Severity::warning,
+    "resumed with --force under other conditions: its trials do not compare. {differences}"};
 
 // True if any of the run's numbers come from the synthetic model. Then every view says so.
 bool is_synthetic(const model::Run& run);
@@ -14,7 +23,12 @@ bool is_synthetic(const model::Run& run);
 // " [SYNTHETIC]" behind a caption, or nothing.
 std::string synthetic_mark(const model::Run& run);
 
-// What the run was made on and with, and how far it came: the first block of the terminal report.
-std::string render_heading(const RunSummary& run);
+// [{"name": ..., "value": ...}]
+List settings_value(const std::vector<model::Setting>& settings);
+
+// What the run was made on and with, and how far it came: the first section of its report.
+Section heading_section(const RunSummary& run);
+// With what machines read of it, and the memory of devices by what took it.
+Report run_heading(const RunSummary& run);
 
 } // namespace ncclprobe::analysis

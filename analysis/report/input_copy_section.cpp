@@ -5,7 +5,7 @@
 
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
-#include "analysis/report/result_tables.h"
+#include "analysis/report/step_tables.h"
 #include "analysis/report/step_text.h"
 #include "analysis/steps/input_copies.h"
 
@@ -15,7 +15,6 @@
 namespace ncclprobe::analysis {
 namespace {
 
-using base::TextTable;
 using steps::CopyComparison;
 using steps::CopyEffect;
 using steps::Slowed;
@@ -31,10 +30,6 @@ std::string against_text(const CopyComparison& one) {
   return before.empty() ? "none" : std::string(before);
 }
 
-std::string rate_text(const std::optional<double>& gb_per_s) {
-  return gb_per_s ? fmt::format("{:.1f}", *gb_per_s) : "-";
-}
-
 // Of one kind of step, whatever its copy and its ranks.
 bool same_but_copy(const CopyComparison& a, const CopyComparison& b) {
   auto rest = [](const CopyComparison& one) {
@@ -47,55 +42,97 @@ bool same_but_copy(const CopyComparison& a, const CopyComparison& b) {
          a.after->label.type == b.after->label.type;
 }
 
-std::string render_effects(const std::vector<const CopyComparison*>& comparisons) {
-  TextTable table({{"ranks"},
-                   {"copy", TextTable::Align::left},
-                   {"what", TextTable::Align::left},
-                   {"ms"},
-                   {"then"},
-                   {"times"},
-                   {fmt::format("{:.0f}% interval", 100 * k_confidence)},
-                   {"verdict", TextTable::Align::left}});
-  for (const CopyComparison* one : comparisons) {
-    std::string copy = std::string(one->after->step.input_copy());
-    if (!one->before->step.input_copy().empty())
-      copy = "pageable vs pinned";
-    std::string ranks = ranks_text(*one->after);
-    for (const CopyEffect& effect : one->effects) {
-      table.add_row(
-          {ranks, copy, std::string(model::to_string(effect.what)), ms_text(effect.before_ns),
-           ms_text(effect.after_ns), fmt::format("{:.3f}", effect.ratio),
-           effect.test
-               ? fmt::format("{:.3f}-{:.3f}", effect.test->interval.low, effect.test->interval.high)
-               : "-",
-           verdict_text(effect.verdict)});
-      copy.clear();
-      ranks.clear();
-    }
-  }
-  return table.render(2);
+TablePtr effects_table(const std::vector<const CopyComparison*>& comparisons) {
+  struct Row {
+    const CopyComparison* comparison;
+    const CopyEffect* effect;
+  };
+  std::vector<Row> rows;
+  for (const CopyComparison* one : comparisons)
+    for (const CopyEffect& effect : one->effects)
+      rows.push_back({one, &effect});
+  TableOf<Row> table(std::move(rows));
+  table.show("ranks", [](const Row& row) { return rank_count(*row.comparison->after); }).once();
+  table
+      .show("copy",
+            [](const Row& row) {
+              return row.comparison->before->step.input_copy().empty()
+                         ? std::string(row.comparison->after->step.input_copy())
+                         : "pageable vs pinned";
+            })
+      .left()
+      .once();
+  table.show("what", [](const Row& row) { return row.effect->what; }).left();
+  table.show("ms", [](const Row& row) { return row.effect->before_ns / 1e6; },
+             {Unit::milliseconds});
+  table.show("then", [](const Row& row) { return row.effect->after_ns / 1e6; },
+             {Unit::milliseconds});
+  table.show("times", [](const Row& row) { return row.effect->ratio; }, {Unit::fixed, 3});
+  table.show(fmt::format("{:.0f}% interval", 100 * k_confidence),
+             [](const Row& row) {
+               const auto& test = row.effect->test;
+               return test ? Value(List{test->interval.low, test->interval.high}) : Value();
+             },
+             {Unit::fixed, 3});
+  table.show("verdict", [](const Row& row) { return verdict_text(row.effect->verdict); }).left();
+  return table.table();
 }
 
-std::string render_accounts(const std::vector<const CopyComparison*>& comparisons) {
-  std::vector<TextTable::Column> columns{
-      {"ranks"}, {"copy", TextTable::Align::left}, {"alone"}, {"with"}, {"lost"}};
-  append_loss_columns(columns, {.copy = true});
-  TextTable table(columns);
-  for (const CopyComparison* one : comparisons) {
-    if (!one->account || !one->before->step.input_copy().empty())
-      continue;
-    std::vector<std::string> cells{ranks_text(*one->after),
-                                   std::string(one->after->step.input_copy()),
-                                   rate_text(one->alone_gb_per_s), rate_text(one->in_step_gb_per_s),
-                                   percent_text(one->account->sum())};
-    append_loss_cells(cells, *one->account, {.copy = true});
-    table.add_row(std::move(cells));
-  }
-  return paragraph("",
-                   "What the step loses to it, in percent of the step time; GB/s of one rank's "
-                   "copy alone and in the step",
-                   2) +
-         table.render(2);
+TablePtr accounts_table(const std::vector<const CopyComparison*>& comparisons) {
+  using Row = const CopyComparison*;
+  std::vector<Row> rows;
+  std::ranges::copy_if(comparisons, std::back_inserter(rows), [](Row one) {
+    return one->account && one->before->step.input_copy().empty();
+  });
+  TableOf<Row> table(std::move(rows));
+  table.show("ranks", [](Row one) { return rank_count(*one->after); });
+  table.show("copy", [](Row one) { return one->after->step.input_copy(); }).left();
+  table.show("alone", [](Row one) { return one->alone_gb_per_s; }, {Unit::fixed});
+  table.show("with", [](Row one) { return one->in_step_gb_per_s; }, {Unit::fixed});
+  table.show("lost", [](Row one) { return one->account->sum(); }, {Unit::share}).dispensable(1);
+  show_losses(table, {.copy = true}, [](Row one) { return &*one->account; });
+  return table.table();
+}
+
+TablePtr effects_value(const CopyComparison& comparison) {
+  using Row = const CopyEffect&;
+  TableOf<CopyEffect> table(comparison.effects);
+  table.add("what", &CopyEffect::what);
+  table.add("before_ms", [](Row one) { return six_digits_ms(one.before_ns); });
+  table.add("after_ms", [](Row one) { return six_digits_ms(one.after_ns); });
+  table.add("ratio", [](Row one) { return six_digits(one.ratio); });
+  table.add("interval",
+            [](Row one) { return one.test ? interval_value(one.test->interval) : Value(); });
+  table.add("adjusted_p", [](Row one) { return six_digits(one.adjusted_p); });
+  table.add("detectable_ratio", [](Row one) { return six_digits(one.detectable); });
+  table.add("verdict", &CopyEffect::verdict);
+  table.add("why_not_decided", &CopyEffect::why_not_decided);
+  return table.table();
+}
+
+Value copy_account(const CopyComparison& comparison) {
+  if (!comparison.account)
+    return nullptr;
+  Object terms;
+  for (const auto& [loss, name] : enum_names(steps::Loss{}))
+    terms.emplace_back(name, comparison.account->of(loss));
+  terms.emplace_back("sum", comparison.account->sum());
+  return terms;
+}
+
+TablePtr copies_table(const steps::CopyComparisons& found, bool synthetic) {
+  using Row = const CopyComparison&;
+  TableOf<CopyComparison> table(found.all);
+  add_step(
+      table, synthetic, [](Row one) -> auto& { return *one.after; });
+  table.add("copy", [](Row one) { return one.after->step.input_copy(); });
+  table.add("against", against_text);
+  table.add("alone_gb_per_s", [](Row one) { return six_digits(one.alone_gb_per_s); });
+  table.add("in_step_gb_per_s", [](Row one) { return six_digits(one.in_step_gb_per_s); });
+  table.add("effects", effects_value);
+  table.add("noise_ratio", [floor = found.floor](Row) { return six_digits(floor); });
+  table.add("account", copy_account);
+  return table.table();
 }
 
 // In a sentence there is no legend: what could not be told is said to be undecided, and so is a
@@ -108,7 +145,7 @@ std::string verdict_in_words(const CopyEffect& effect) {
 }
 
 // What the effects that are "same" could have hidden.
-std::string render_detectable(const std::vector<const CopyComparison*>& comparisons) {
+std::string detectable_text(const std::vector<const CopyComparison*>& comparisons) {
   double low = HUGE_VAL, high = 0;
   for (const CopyComparison* one : comparisons)
     for (const CopyEffect& effect : one->effects)
@@ -121,8 +158,7 @@ std::string render_detectable(const std::vector<const CopyComparison*>& comparis
   std::string range = percent_above(low);
   if (std::string last = percent_above(high); last != range)
     range += " to " + last;
-  return paragraph(
-      "", "same: the smallest detectable difference is " + range + ", depending on the row.", 2);
+  return "same: the smallest detectable difference is " + range + ", depending on the row.";
 }
 
 std::string why_open(const std::vector<const CopyComparison*>& comparisons) {
@@ -133,15 +169,58 @@ std::string why_open(const std::vector<const CopyComparison*>& comparisons) {
   return "";
 }
 
+Section kind_section(const std::vector<const CopyComparison*>& kind, const std::string& mark) {
+  const steps::StepResult& first = *kind.front()->before;
+  Section section{"input_copies",
+                  fmt::format("input copies beside the step: {}{}{}", describe_step(first),
+                              first.is_default ? "" : ", " + first.setting, mark),
+                  {View{effects_table(kind)}}};
+  if (std::string text = detectable_text(kind); !text.empty())
+    section.blocks.push_back(Text{"", text, 2});
+  if (std::string why = why_open(kind); !why.empty())
+    section.blocks.push_back(Text{"", "open: " + why, 2});
+  return section;
+}
+
+Section copy_reading_section(const std::optional<double>& floor) {
+  constexpr int k_hang = 17;
+  return {
+      "reading_input_copies",
+      "How to read input copies",
+      {Text{"  ms, then",
+            "without the copy and with it; communication without computing beside it, computing "
+            "without communication. Of the copy: alone, and then beside communication or in the "
+            "whole step. Pageable vs pinned: with the copy from pinned memory, then from pageable. "
+            "Medians over processes.",
+            k_hang},
+       Text{"  times",
+            "geometric mean of each process's own ratio: it may contradict the two medians.",
+            k_hang},
+       Text{
+           "  copy",
+           "of what is lost: the step has nothing to do but wait for the copy. transfer: uncovered "
+           "transfer takes longer; slowed: computing does.",
+           k_hang},
+       Text{"  verdict",
+            fmt::format("of ratios within a process; chance of any false one in the run {:.0f}%{}.",
+                        100 * k_alpha,
+                        floor ? fmt::format("; a ratio below {:.3f} is noise: so far two halves of "
+                                            "the processes lay apart",
+                                            *floor)
+                              : ""),
+            k_hang}}};
+}
+
 } // namespace
 
-std::string render_input_copies(const model::Run& run,
-                                const std::vector<steps::StepResult>& results) {
-  const steps::CopyComparisons found = steps::copy_comparisons(results);
+Report input_copy_report(const RunFigures& figures) {
+  const auto found =
+      std::make_shared<const steps::CopyComparisons>(steps::copy_comparisons(figures.steps));
+  Report report{.data = {{"input_copies", copies_table(*found, is_synthetic(figures.run))}},
+                .figures = {found}};
   std::vector<const CopyComparison*> left;
-  for (const CopyComparison& one : found.all)
+  for (const CopyComparison& one : found->all)
     left.push_back(&one);
-  std::string out;
   while (!left.empty()) {
     std::vector<const CopyComparison*> kind;
     for (const CopyComparison* one : left)
@@ -150,45 +229,16 @@ std::string render_input_copies(const model::Run& run,
     std::erase_if(left, [&](const CopyComparison* one) {
       return std::find(kind.begin(), kind.end(), one) != kind.end();
     });
-    const steps::StepResult& first = *kind.front()->before;
-    out +=
-        "\n" + paragraph("",
-                         fmt::format("input copies beside the step: {}{}{}", describe_step(first),
-                                     first.is_default ? "" : ", " + printable(first.setting),
-                                     synthetic_mark(run)),
-                         0);
-    out += render_effects(kind) + render_detectable(kind);
-    if (std::string why = why_open(kind); !why.empty())
-      out += paragraph("", "open: " + why, 2);
-    out += "\n" + render_accounts(kind);
+    report.sections.push_back(kind_section(kind, synthetic_mark(figures.run)));
+    report.sections.push_back({"input_copy_losses",
+                               "What the step loses to it, in percent of the step time; GB/s of "
+                               "one rank's copy alone and in the step",
+                               {View{accounts_table(kind)}},
+                               2});
   }
-  if (out.empty())
-    return "";
-  constexpr int k_hang = 17;
-  out += "\nHow to read input copies\n";
-  out += paragraph("  ms, then",
-                   "without the copy and with it; communication without computing beside it, "
-                   "computing without communication. Of the copy: alone, and then beside "
-                   "communication or in the whole step. Pageable vs pinned: with the copy from "
-                   "pinned memory, then from pageable. Medians over processes.",
-                   k_hang);
-  out += paragraph("  times",
-                   "geometric mean of each process's own ratio: it may contradict the two medians.",
-                   k_hang);
-  out += paragraph("  copy",
-                   "of what is lost: the step has nothing to do but wait for the copy. trans.: "
-                   "uncovered transfer takes longer; slow: computing does.",
-                   k_hang);
-  out += paragraph(
-      "  verdict",
-      fmt::format("of ratios within a process; chance of any false one in the run {:.0f}%{}.",
-                  100 * k_alpha,
-                  found.floor ? fmt::format("; a ratio below {:.3f} is noise: so far two halves "
-                                            "of the processes lay apart",
-                                            *found.floor)
-                              : ""),
-      k_hang);
-  return out;
+  if (!found->all.empty())
+    report.sections.push_back(copy_reading_section(found->floor));
+  return report;
 }
 
 std::vector<std::string> input_copy_sentences(const std::vector<steps::StepResult>& results) {

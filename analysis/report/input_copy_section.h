@@ -2,20 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/steps/step_results.h"
-#include "model/run.h"
+#include "analysis/report/report_value.h"
+#include "analysis/report/run_figures.h"
 
 #include <string>
 #include <vector>
 
 namespace ncclprobe::analysis {
 
-// What input copies and the step slow each other down by, pinned against pageable memory beside
-// it, and the loss account of the step. Empty if no input was copied.
-std::string render_input_copies(const model::Run& run,
-                                const std::vector<steps::StepResult>& results);
+// What copying input from the host beside a step costs it. Nothing to show where none was copied.
+Report input_copy_report(const RunFigures& figures);
 
-// For the summary: of each comparison at the most ranks one sentence.
+// One for each kind of copy on the most ranks, with default settings.
 std::vector<std::string> input_copy_sentences(const std::vector<steps::StepResult>& results);
 
 } // namespace ncclprobe::analysis

@@ -22,10 +22,6 @@ inline nlohmann::ordered_json rounded(const std::optional<double>& value) {
   return value ? rounded(*value) : nlohmann::ordered_json(nullptr);
 }
 
-inline nlohmann::ordered_json rounded_ms(double ns) {
-  return rounded(ns / 1e6);
-}
-
 template <typename T>
 nlohmann::ordered_json nullable(const std::optional<T>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);

@@ -37,4 +37,14 @@ std::string placement_text(model::Placement placement) {
   return placement == model::Placement::in_place ? "in place" : "out of place";
 }
 
+std::optional<double> in_us(std::optional<double> ns) {
+  return ns ? std::optional(*ns / 1e3) : std::nullopt;
+}
+
+std::string on_ranks(const std::vector<int>& ranks) {
+  if (ranks.empty())
+    return "";
+  return (ranks.size() == 1 ? " on rank " : " on ranks ") + model::format_ranks(ranks);
+}
+
 } // namespace ncclprobe::analysis

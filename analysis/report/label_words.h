@@ -18,10 +18,13 @@ using base::format_number;
 using base::format_size_range;
 using base::join;
 using base::k_report_columns;
+using base::k_rows_shown;
 using base::last_lines;
 using base::paragraph;
 using base::percent_above;
 using base::printable;
+using base::ratio_text;
+using base::size_text;
 using base::wrap;
 
 // "all_reduce, f32 sum, root 2, graph": what stays the same in a table.
@@ -31,6 +34,12 @@ std::string describe(const SettingResult& result);
 
 // "in place".
 std::string placement_text(model::Placement placement);
+
+// In microseconds.
+std::optional<double> in_us(std::optional<double> ns);
+
+// " on rank 3", " on ranks 0-3"; empty without ranks.
+std::string on_ranks(const std::vector<int>& ranks);
 
 // "timed out".
 std::string in_words(model::OutcomeKind kind);

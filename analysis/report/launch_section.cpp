@@ -6,16 +6,12 @@
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
-#include "base/text_table.h"
-#include "base/wrapped_row.h"
 #include "workload/label_words.h"
 
 #include <algorithm>
 
 namespace ncclprobe::analysis {
 namespace {
-
-constexpr int k_variant_columns = 22;
 
 bool is_way_to_launch(std::string_view word) {
   return word == "graph" || word.starts_with("priority=");
@@ -31,10 +27,6 @@ std::string without(std::string_view variant, std::string_view left_out) {
 
 std::string change_text(double before, double after) {
   return before > 0 ? fmt::format("{:+.1f}%", 100 * (after / before - 1)) : "-";
-}
-
-std::optional<double> in_us(std::optional<double> ns) {
-  return ns ? std::optional(*ns / 1e3) : std::nullopt;
 }
 
 } // namespace
@@ -59,44 +51,43 @@ std::vector<LaunchPair> launch_pairs(const std::vector<SettingResult>& results) 
   return pairs;
 }
 
-std::string render_launches(const model::Run& run, const std::vector<SettingResult>& results) {
+Report launch_report(const model::Run& run, const std::vector<SettingResult>& results) {
   const std::vector<LaunchPair> pairs = launch_pairs(results);
-  std::string out;
-  for (std::size_t first = 0; first < pairs.size();) {
-    const std::string& word = pairs[first].word;
+  Report report;
+  for (auto first = pairs.begin(); first != pairs.end();) {
+    const std::string& word = first->word;
+    const auto last =
+        std::find_if(first, pairs.end(), [&](const LaunchPair& pair) { return pair.word != word; });
+    TableOf<LaunchPair> table({first, last});
+    using Row = const LaunchPair&;
     const std::string changed_title = word == "graph" ? "graph" : "with it";
-    base::TextTable table({{"operation", base::TextTable::Align::left},
-                           {"ranks"},
-                           {"size"},
-                           {"timed", base::TextTable::Align::left},
-                           {"launch us"},
-                           {changed_title},
-                           {"time us"},
-                           {changed_title},
-                           {"change"}});
-    for (; first < pairs.size() && pairs[first].word == word; ++first) {
-      const SettingResult& plain = *pairs[first].plain;
-      const SettingResult& changed = *pairs[first].changed;
-      // Of the label alone: how it was timed has its own column.
-      base::add_wrapped_row(
-          table,
-          {cell_name(plain.label, model::TimingMode::batch),
-           std::to_string(rank_count(plain.label, plain.ranks)), cell_size(plain.label),
-           std::string(model::to_string(plain.timing_mode)), format_number(in_us(plain.launch_ns)),
-           format_number(in_us(changed.launch_ns)), format_number(plain.time_ns / 1e3),
-           format_number(changed.time_ns / 1e3), change_text(plain.time_ns, changed.time_ns)},
-          {k_variant_columns});
-    }
-    out += (out.empty() ? "" : "\n") +
-           paragraph("",
-                     fmt::format("Launched {}, default settings{}",
-                                 word == "graph" ? std::string("directly and as a graph")
-                                                 : "with " + word + " and without",
-                                 synthetic_mark(run)),
-                     0) +
-           table.render(2);
+    // Of the label alone: how it was timed has its own column.
+    table
+        .show("operation",
+              [](Row one) { return cell_name(one.plain->label, model::TimingMode::batch); })
+        .left(22);
+    table.show("ranks", [](Row one) { return rank_count(one.plain->label, one.plain->ranks); });
+    table.show("size", [](Row one) { return cell_bytes(one.plain->label); }, {Unit::size});
+    table.show("timed", [](Row one) { return one.plain->timing_mode; }).left();
+    for (auto [side, title] : {std::pair(&LaunchPair::plain, std::string("launch us")),
+                               std::pair(&LaunchPair::changed, changed_title)})
+      table.show(title, [side = side](Row one) { return in_us((one.*side)->launch_ns); },
+                 {Unit::number});
+    for (auto [side, title] : {std::pair(&LaunchPair::plain, std::string("time us")),
+                               std::pair(&LaunchPair::changed, changed_title)})
+      table.show(title, [side = side](Row one) { return (one.*side)->time_ns / 1e3; },
+                 {Unit::number});
+    table.show("change",
+               [](Row one) { return change_text(one.plain->time_ns, one.changed->time_ns); });
+    report.sections.push_back({"launches",
+                               fmt::format("Launched {}, default settings{}",
+                                           word == "graph" ? std::string("directly and as a graph")
+                                                           : "with " + word + " and without",
+                                           synthetic_mark(run)),
+                               {View{table.table()}}});
+    first = last;
   }
-  return out;
+  return report;
 }
 
 } // namespace ncclprobe::analysis

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/report/report_value.h"
 #include "analysis/results/cell_summary.h"
 
 #include <string>
@@ -9,16 +10,17 @@
 
 namespace ncclprobe::analysis {
 
-// The same operation with the default settings, launched directly and as a graph, or on streams of
-// two priorities: what the host takes for a launch, and how long it takes in all.
+// The same operation launched in two ways, both with the default settings.
 struct LaunchPair {
   const SettingResult* plain = nullptr;
-  const SettingResult* changed = nullptr;
-  std::string word; // of the variant, which is all that sets them apart: "graph", "priority=-5"
+  const SettingResult* changed = nullptr; // its variant has one word more
+  std::string word;                       // "graph", "priority=-5"
 };
+// By that word, otherwise in the order of `results`, which must stay.
 std::vector<LaunchPair> launch_pairs(const std::vector<SettingResult>& results);
 
-// Empty without pairs.
-std::string render_launches(const model::Run& run, const std::vector<SettingResult>& results);
+// A table for each of those words: what it does to the host's part of an operation and to the
+// whole.
+Report launch_report(const model::Run& run, const std::vector<SettingResult>& results);
 
 } // namespace ncclprobe::analysis

@@ -7,62 +7,58 @@
 #include "analysis/report/label_words.h"
 #include "analysis/results/loaded_libraries.h"
 
-#include <nlohmann/json.hpp>
-
 namespace ncclprobe::analysis {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string render_setting(const SettingLibraries& one, std::size_t ranks) {
-  std::string out = paragraph("", printable(one.setting), 0);
+void add_setting(std::vector<Block>& blocks, const SettingLibraries& one, std::size_t ranks) {
+  blocks.push_back(Text{});
+  blocks.push_back(Text{"", one.setting, 0});
   for (const LoadedLibrary& library : one.loaded) {
     std::string text = in_words(library);
     if (library.ranks.size() < ranks)
-      text += (library.ranks.size() == 1 ? " on rank " : " on ranks ") +
-              model::format_ranks(library.ranks);
-    out += paragraph("  ", printable(text), 4);
+      text += on_ranks(library.ranks);
+    blocks.push_back(Text{"  ", text, 4});
   }
   for (const std::string& name : one.as_default)
-    out += paragraph("  Note:",
-                     name + " still resolves to the default's file, so this compares the default "
-                            "with itself.",
-                     8);
+    blocks.push_back(Text{"  Note:",
+                          name + " still resolves to the default's file, so this compares the "
+                                 "default with itself.",
+                          8});
   for (const std::string& problem : one.problems)
-    out += paragraph("  Not as asked:", printable(problem), 16);
-  return out;
+    blocks.push_back(Text{"  Not as asked:", problem, 16});
+}
+
+TablePtr loaded_table(const SettingLibraries& one) {
+  TableOf<LoadedLibrary> table(one.loaded);
+  table.add("name", &LoadedLibrary::name);
+  table.add("version", &LoadedLibrary::version);
+  table.add("path", &LoadedLibrary::path);
+  table.add("ranks", &LoadedLibrary::ranks);
+  return table.table();
 }
 
 } // namespace
 
-std::string render_libraries(const model::Run& run) {
-  auto all = setting_libraries(run);
+Report library_report(const model::Run& run) {
+  TableOf<SettingLibraries> table(setting_libraries(run));
+  const auto& all = table.rows();
+  if (all.empty())
+    return {};
+  table.add("setting", &SettingLibraries::setting);
+  table.add("is_default", &SettingLibraries::is_default);
+  table.add("libraries", loaded_table);
+  table.add("same_as_default", &SettingLibraries::as_default);
+  table.add("problems", &SettingLibraries::problems);
+  Report report{.data = {{"libraries", table.table()}}};
   if (!libraries_differ(all))
-    return "";
-  std::string out =
-      "Libraries that were loaded, as the workers' memory maps show" + synthetic_mark(run) + "\n";
+    return report;
+  Section section{"libraries", "Libraries that were loaded, as the workers' memory maps show" +
+                                   synthetic_mark(run)};
   for (const SettingLibraries& one : all)
     if (one.is_default || libraries_differ({all.front(), one}))
-      out += "\n" + render_setting(one, run.header.ranks.size());
-  return out;
-}
-
-Json libraries_json(const model::Run& run) {
-  Json all = Json::array();
-  for (const SettingLibraries& one : setting_libraries(run)) {
-    Json libraries = Json::array();
-    for (const LoadedLibrary& library : one.loaded)
-      libraries.push_back({{"name", library.name},
-                           {"version", library.version},
-                           {"path", library.path},
-                           {"ranks", library.ranks}});
-    all.push_back({{"setting", one.setting},
-                   {"is_default", one.is_default},
-                   {"libraries", std::move(libraries)},
-                   {"same_as_default", one.as_default},
-                   {"problems", one.problems}});
-  }
-  return all;
+      add_setting(section.blocks, one, run.header.ranks.size());
+  report.sections.push_back(std::move(section));
+  return report;
 }
 
 } // namespace ncclprobe::analysis

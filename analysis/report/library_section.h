@@ -2,18 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/report/report_value.h"
 #include "model/run.h"
-
-#include <nlohmann/json_fwd.hpp>
-
-#include <string>
 
 namespace ncclprobe::analysis {
 
-// Which libraries the settings really loaded; empty where all loaded the same and nobody chose.
-std::string render_libraries(const model::Run& run);
-
-// An array, one element a setting; empty if no worker told.
-nlohmann::ordered_json libraries_json(const model::Run& run);
+// Which libraries the settings really loaded; nothing to show where all loaded the same and nobody
+// chose.
+Report library_report(const model::Run& run);
 
 } // namespace ncclprobe::analysis

@@ -7,102 +7,84 @@
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
-#include "base/text_table.h"
-#include "base/units.h"
-
-#include <nlohmann/json.hpp>
 
 namespace ncclprobe::analysis {
 namespace {
-
-using Json = nlohmann::ordered_json;
-using base::TextTable;
 
 std::string way_of(const Use& use) {
   return use.protocol.empty() ? use.algorithm : use.algorithm + " " + use.protocol;
 }
 
+double measured_us(const NcclPrediction& one) {
+  return one.result->time_ns / 1e3;
+}
+
+Value faster_value(const NcclPrediction& one) {
+  return one.faster ? Value(Object{{"setting", one.faster->setting},
+                                   {"ratio", one.faster_ratio},
+                                   {"algorithm", one.faster_use.algorithm},
+                                   {"protocol", one.faster_use.protocol}})
+                    : Value();
+}
+
+Value faster_text(const NcclPrediction& one) {
+  return one.faster ? Value(fmt::format("{} by {} ({})", ratio_text(one.faster_ratio),
+                                        way_of(one.faster_use), one.faster->setting))
+                    : Value();
+}
+
 } // namespace
 
-std::string render_nccl_predictions(const model::Run& run,
-                                    const std::vector<SettingResult>& results,
-                                    const Verdicts& verdicts) {
-  const auto predictions = nccl_predictions(run, results, verdicts);
-  if (predictions.empty())
-    return "";
+Report nccl_prediction_report(const model::Run& run, const std::vector<SettingResult>& results,
+                              const Verdicts& verdicts) {
+  TableOf<NcclPrediction> table(nccl_predictions(run, results, verdicts));
+  if (table.rows().empty())
+    return {};
+  using Row = const NcclPrediction&;
   bool loses = false, partial = false, told = false, calculated = false;
-  for (const NcclPrediction& one : predictions) {
+  for (Row one : table.rows()) {
     loses = loses || one.faster;
     partial = partial || !one.expected.is_whole;
     told = told || one.is_told;
     calculated = calculated || !one.is_told;
   }
-  std::vector<TextTable::Column> columns{{"operation", TextTable::Align::left},
-                                         {"ranks"},
-                                         {"size"},
-                                         {"by", TextTable::Align::left},
-                                         {"measured us"},
-                                         {"predicted us"},
-                                         {"ratio"}};
-  if (loses)
-    columns.push_back({"faster", TextTable::Align::left});
-  TextTable table(columns);
-  for (const NcclPrediction& one : predictions) {
-    const double measured_us = one.result->time_ns / 1e3;
-    std::vector<std::string> row{cell_name(*one.result),
-                                 std::to_string(one.result->ranks),
-                                 base::format_bytes(one.result->label.bytes),
-                                 way_of(one.use),
-                                 format_number(measured_us),
-                                 format_number(one.expected.time_us) +
-                                     (one.expected.is_whole ? "" : "*"),
-                                 fmt::format("{:.2f}", measured_us / one.expected.time_us)};
-    if (loses)
-      row.push_back(one.faster ? fmt::format("{:.2f}x by {} ({})", one.faster_ratio,
-                                             way_of(one.faster_use), printable(one.faster->setting))
-                               : "");
-    table.add_row(std::move(row));
-  }
-  std::string out = "NCCL's own predictions (ratio: measured / predicted)\n" + table.render(2);
-  out += paragraph("",
-                   fmt::format("Predicted: {}{}{}.{}{}",
-                               told ? "by NCCL itself (ncclGroupSimulateEnd)" : "",
-                               told && calculated ? "; or " : "",
-                               calculated ? "latency + bytes / bandwidth of the table that NCCL "
-                                            "logs when it starts, for the way it took"
+  auto ratio = [](Row one) { return measured_us(one) / one.expected.time_us; };
+  table.add("operation", [](Row one) { return cell_name(*one.result); }).titled("operation").left();
+  table.add("ranks", [](Row one) { return one.result->ranks; }).titled("ranks");
+  table.add("bytes", [](Row one) { return one.result->label.bytes; }).titled("size", {Unit::size});
+  table.add("algorithm", [](Row one) { return one.use.algorithm; });
+  table.add("protocol", [](Row one) { return one.use.protocol; });
+  table.show("by", [](Row one) { return way_of(one.use); }).left();
+  table.add("measured_us", measured_us).titled("measured us", {Unit::number});
+  table.add("predicted_us", [](Row one) { return one.expected.time_us; });
+  table.show("predicted us", [](Row one) {
+    return format_number(one.expected.time_us) + (one.expected.is_whole ? "" : "*");
+  });
+  table.add("prediction_is_whole", [](Row one) { return one.expected.is_whole; });
+  table.add("predicted_by",
+            [](Row one) { return one.is_told ? "ncclGroupSimulateEnd" : "table in its log"; });
+  table.add("measured_to_predicted", ratio).titled("ratio", {Unit::fixed, 2});
+  table.add("faster", faster_value);
+  table.show("faster", faster_text).left().if_any();
+  return {.sections = {{"nccl_predictions",
+                        "NCCL's own predictions (ratio: measured / predicted)",
+                        {View{table.table()},
+                         Text{"",
+                              fmt::format(
+                                  "Predicted: {}{}{}.{}{}",
+                                  told ? "by NCCL itself (ncclGroupSimulateEnd)" : "",
+                                  told && calculated ? "; or " : "",
+                                  calculated ? "latency + bytes / bandwidth of the table that NCCL "
+                                               "logs when it starts, for the way it took"
+                                             : "",
+                                  partial ? " *: without corrections of trees and of rings over "
+                                            "nodes that it does not log."
                                           : "",
-                               partial ? " *: without corrections of trees and of rings over nodes "
-                                         "that it does not log."
-                                       : "",
-                               loses ? " Faster: where its choice loses, a setting with a verdict "
-                                       "that was carried out another way."
-                                     : ""),
-                   2);
-  return out;
-}
-
-Json nccl_predictions_json(const model::Run& run, const std::vector<SettingResult>& results,
-                           const Verdicts& verdicts) {
-  Json all = Json::array();
-  for (const NcclPrediction& one : nccl_predictions(run, results, verdicts)) {
-    const double measured_us = one.result->time_ns / 1e3;
-    all.push_back({{"operation", cell_name(*one.result)},
-                   {"ranks", one.result->ranks},
-                   {"bytes", one.result->label.bytes},
-                   {"algorithm", one.use.algorithm},
-                   {"protocol", one.use.protocol},
-                   {"measured_us", measured_us},
-                   {"predicted_us", one.expected.time_us},
-                   {"prediction_is_whole", one.expected.is_whole},
-                   {"predicted_by", one.is_told ? "ncclGroupSimulateEnd" : "table in its log"},
-                   {"measured_to_predicted", measured_us / one.expected.time_us},
-                   {"faster", one.faster ? Json{{"setting", one.faster->setting},
-                                                {"ratio", one.faster_ratio},
-                                                {"algorithm", one.faster_use.algorithm},
-                                                {"protocol", one.faster_use.protocol}}
-                                         : Json(nullptr)}});
-  }
-  return all;
+                                  loses ? " Faster: where its choice loses, a setting with a "
+                                          "verdict that was carried out another way."
+                                        : ""),
+                              2}}}},
+          .data = {{"nccl_predictions", table.table()}}};
 }
 
 } // namespace ncclprobe::analysis

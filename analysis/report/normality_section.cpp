@@ -36,24 +36,27 @@ std::map<std::string, const SettingResult*> largest(const std::vector<SettingRes
 
 } // namespace
 
-std::string render_normality(const model::Run& run, const std::vector<SettingResult>& results) {
+Report normality_report(const model::Run& run, const std::vector<SettingResult>& results) {
   const model::RunHeader& header = run.header;
   if (header.backend != "nvidia" || header.synthetic || header.hosts.size() != 1)
-    return "";
+    return {};
   auto links = node_links(header.hosts.front());
   if (!links)
-    return "";
-  std::string out;
+    return {};
+  Section section{"normality"};
   for (const auto& [workload, result] : largest(results)) {
     MeasuredFigure figure{workload, result->label.bytes, result->ranks, *result->busbw_gb_per_s,
                           nvls_off(run)};
     RangeVerdict verdict = judge_by_range(*links, figure);
     if (!verdict.source.empty() || verdict.verdict != RangeLevel::unknown)
-      out += paragraph("", describe(*result) + ": " + describe(verdict, figure), 2);
+      section.blocks.push_back(Text{"", describe(*result) + ": " + describe(verdict, figure), 2});
     for (std::size_t i = 0; i < verdict.causes.size() && i < k_causes; ++i)
-      out += paragraph("", fmt::format("{}. {}", i + 1, verdict.causes[i]), 4);
+      section.blocks.push_back(Text{"", fmt::format("{}. {}", i + 1, verdict.causes[i]), 4});
   }
-  return out.empty() ? "" : "Is this normal?\n" + out;
+  if (section.blocks.empty())
+    return {};
+  section.title = "Is this normal?";
+  return {.sections = {std::move(section)}};
 }
 
 } // namespace ncclprobe::analysis

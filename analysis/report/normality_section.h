@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/report/report_value.h"
 #include "analysis/results/cell_summary.h"
-#include "model/run.h"
 
-#include <string>
 #include <vector>
 
 namespace ncclprobe::analysis {
@@ -13,6 +12,6 @@ namespace ncclprobe::analysis {
 // "Is this normal?": the largest message of each collective under the default settings, against
 // what others published for this kind of node. Empty for what cannot be judged: no GPUs, several
 // hosts, GPUs that differ, made-up numbers.
-std::string render_normality(const model::Run& run, const std::vector<SettingResult>& results);
+Report normality_report(const model::Run& run, const std::vector<SettingResult>& results);
 
 } // namespace ncclprobe::analysis

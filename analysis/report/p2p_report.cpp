@@ -6,16 +6,18 @@
 #include "analysis/p2p/p2p_verdict.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
+#include "analysis/report/p2p_tables.h"
 #include "analysis/report/problems.h"
-#include "base/text_table.h"
+#include "base/described.h"
+#include "model/document.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 namespace ncclprobe::analysis {
 namespace {
 
-using base::TextTable;
 using workload::P2pDirection;
 using workload::P2pEnd;
 using workload::P2pTransfer;
@@ -35,119 +37,86 @@ bool with_host(const P2pMatrix& matrix) {
          matrix.method == workload::P2pMethod::pageable;
 }
 
-class MatrixTable {
-public:
-  explicit MatrixTable(const P2pMatrix& matrix) : matrix_(matrix) {
-    double largest = 0;
-    for (const P2pEntry& entry : matrix.entries)
-      if (const auto& figure = shown_figure(matrix, entry))
-        largest = std::max(largest, figure->value);
-    microseconds_ = matrix.latency() && largest >= k_ns_shown_as_us;
+// Latencies of which one takes this long or longer are shown in microseconds.
+bool in_microseconds(const P2pMatrix& matrix) {
+  return matrix.latency() && std::ranges::any_of(matrix.entries, [&](const P2pEntry& entry) {
+           const auto& figure = shown_figure(matrix, entry);
+           return figure && figure->value >= k_ns_shown_as_us;
+         });
+}
+
+std::string unit_of(const P2pMatrix& matrix) {
+  return !matrix.latency() ? "GB/s" : in_microseconds(matrix) ? "us" : "ns";
+}
+
+Value figure_text(const P2pMatrix& matrix, const P2pTransfer& transfer) {
+  const P2pEntry* entry = matrix.at(transfer);
+  if (!entry)
+    return nullptr;
+  if (entry->data == DataState::wrong)
+    return "WRONG";
+  const auto& figure = shown_figure(matrix, *entry);
+  if (!figure)
+    return in_words(entry->outcome.kind);
+  std::string text = in_microseconds(matrix) ? fmt::format("{:.1f}", figure->value / 1e3)
+                     : matrix.latency()      ? fmt::format("{:.0f}", figure->value)
+                     : figure->value >= 100  ? fmt::format("{:.1f}", figure->value)
+                                             : fmt::format("{:.2f}", figure->value);
+  if (auto share = figure->share())
+    text += fmt::format(" {:.0f}%", 100 * *share);
+  return text + (figure->beyond_limit() ? "!" : "") + (figure->outlier ? "*" : "");
+}
+
+// A line for each end that sends, a column for each that receives. Where a GPU has its host only,
+// lines for the ways and a column for each GPU; of totals one line.
+TablePtr matrix_table(const P2pMatrix& matrix) {
+  struct Line {
+    std::string name;
+    std::function<P2pTransfer(const P2pEnd&)> to; // the transfer in that column
+  };
+  std::vector<Line> lines;
+  std::set<P2pEnd> from, to;
+  for (const P2pEntry& entry : matrix.entries) {
+    from.insert(entry.transfer.from);
+    to.insert(with_host(matrix)        ? P2pEnd{false, entry.transfer.from.rank}
+              : entry.transfer.to.host ? P2pEnd{true, 0}
+                                       : entry.transfer.to);
   }
-
-  bool in_microseconds() const { return microseconds_; }
-
-  std::string unit() const {
-    return !matrix_.latency() ? "GB/s" : microseconds_ ? "us a hop" : "ns a hop";
+  if (matrix.direction == P2pDirection::together) {
+    lines.push_back({"total", [](const P2pEnd& end) { return P2pTransfer{end, end}; }});
+    to = from;
+  } else if (with_host(matrix)) {
+    const bool both = matrix.direction == P2pDirection::bi;
+    if (from.rbegin()->host)
+      lines.push_back({both ? "host and GPU" : "host to GPU", [](const P2pEnd& gpu) {
+                         return P2pTransfer{{true, gpu.rank}, gpu};
+                       }});
+    if (!from.begin()->host && !both)
+      lines.push_back({"GPU to host", [](const P2pEnd& gpu) {
+                         return P2pTransfer{gpu, {true, gpu.rank}};
+                       }});
+  } else {
+    for (const P2pEnd& end : from)
+      lines.push_back({to_string(end), [end](const P2pEnd& other) {
+                         return P2pTransfer{end, other.host ? P2pEnd{true, end.rank} : other};
+                       }});
   }
+  TableOf<Line> table(std::move(lines));
+  auto name = table.show(" ", [](const Line& line) { return line.name; });
+  if (with_host(matrix))
+    name.left();
+  for (const P2pEnd& end : to)
+    table.show(end.host ? "host" : to_string(end),
+               [&matrix, end](const Line& line) { return figure_text(matrix, line.to(end)); });
+  return table.table();
+}
 
-  std::string render() const {
-    std::set<P2pEnd> rows;
-    std::set<int> columns;
-    bool host_column = false;
-    for (const P2pEntry& entry : matrix_.entries) {
-      rows.insert(entry.transfer.from);
-      if (entry.transfer.to.host)
-        host_column = true;
-      else
-        columns.insert(entry.transfer.to.rank);
-    }
-    if (with_host(matrix_))
-      return render_with_host();
-    std::vector<TextTable::Column> titles{{""}};
-    if (matrix_.direction == P2pDirection::together) {
-      for (const P2pEnd& row : rows)
-        titles.push_back({to_string(row)});
-      TextTable table(titles);
-      std::vector<std::string> cells{"total"};
-      for (const P2pEnd& row : rows)
-        cells.push_back(text({row, row}));
-      table.add_row(cells);
-      return table.render(2);
-    }
-    for (int column : columns)
-      titles.push_back({std::to_string(column)});
-    if (host_column)
-      titles.push_back({"host"});
-    TextTable table(titles);
-    for (const P2pEnd& row : rows) {
-      std::vector<std::string> cells{to_string(row)};
-      for (int column : columns)
-        cells.push_back(text({row, {false, column}}));
-      if (host_column)
-        cells.push_back(text({row, {true, row.rank}}));
-      table.add_row(cells);
-    }
-    return table.render(2);
-  }
-
-private:
-  // Each GPU has its host only: rows for the ways, a column for each GPU.
-  std::string render_with_host() const {
-    std::set<int> ranks;
-    std::set<bool> from_host;
-    for (const P2pEntry& entry : matrix_.entries) {
-      ranks.insert(entry.transfer.from.rank);
-      from_host.insert(entry.transfer.from.host);
-    }
-    bool bi = matrix_.direction == P2pDirection::bi;
-    std::vector<TextTable::Column> titles{{"", TextTable::Align::left}};
-    for (int rank : ranks)
-      titles.push_back({std::to_string(rank)});
-    TextTable table(titles);
-    for (bool host_first : {true, false}) {
-      if (!from_host.contains(host_first) || (bi && !host_first))
-        continue;
-      std::vector<std::string> cells{bi           ? "host and GPU"
-                                     : host_first ? "host to GPU"
-                                                  : "GPU to host"};
-      for (int rank : ranks)
-        cells.push_back(text({{host_first, rank}, {!host_first, rank}}));
-      table.add_row(cells);
-    }
-    return table.render(2);
-  }
-
-  std::string text(const P2pTransfer& transfer) const {
-    const P2pEntry* entry = matrix_.at(transfer);
-    if (!entry)
-      return "-";
-    if (entry->data == DataState::wrong)
-      return "WRONG";
-    const auto& figure = shown_figure(matrix_, *entry);
-    if (!figure)
-      return in_words(entry->outcome.kind);
-    std::string shown = microseconds_          ? fmt::format("{:.1f}", figure->value / 1e3)
-                        : matrix_.latency()    ? fmt::format("{:.0f}", figure->value)
-                        : figure->value >= 100 ? fmt::format("{:.1f}", figure->value)
-                                               : fmt::format("{:.2f}", figure->value);
-    if (auto share = figure->share())
-      shown += fmt::format(" {:.0f}%", 100 * *share);
-    return shown + (figure->beyond_limit() ? "!" : "") + (figure->outlier ? "*" : "");
-  }
-
-  const P2pMatrix& matrix_;
-  bool microseconds_ = false;
-};
-
-// "Each link carries 450 GB/s (18 NVLinks x 25 GB/s)", a line for each kind of link.
-std::string render_limits(const P2pMatrix& matrix) {
-  if (matrix.latency())
-    return "";
+// "at most 450 GB/s: 18 NVLinks x 25 GB/s", a line for each kind of link.
+void add_limits(std::vector<Block>& blocks, const P2pMatrix& matrix) {
   std::vector<std::string> lines;
   for (const P2pEntry& entry : matrix.entries) {
     const auto& figure = shown_figure(matrix, entry);
-    if (!figure)
+    if (!figure || matrix.latency())
       continue;
     std::string line = figure->limit.gb_per_s
                            ? fmt::format("at most {:g} GB/s: {}", *figure->limit.gb_per_s,
@@ -156,37 +125,39 @@ std::string render_limits(const P2pMatrix& matrix) {
     if (std::find(lines.begin(), lines.end(), line) == lines.end())
       lines.push_back(std::move(line));
   }
-  std::string out;
   for (const std::string& line : lines)
-    out += "  " + printable(line) + "\n";
-  return out;
+    blocks.push_back(Text{"", line, 2});
 }
 
-std::string render_spread(const P2pMatrix& matrix, bool microseconds) {
+void add_spread(std::vector<Block>& blocks, const P2pMatrix& matrix) {
   std::vector<double> values;
   for (const P2pEntry& entry : matrix.entries)
     if (const auto& figure = shown_figure(matrix, entry);
         figure && (!matrix.latency() || is_between_devices(entry.transfer)))
-      values.push_back(figure->value);
+      values.push_back(figure->value / (in_microseconds(matrix) ? 1e3 : 1));
   if (values.size() < 2)
-    return "";
-  Summary summary = summarise(values);
-  auto text = [&](double value) { return format_number(microseconds ? value / 1e3 : value); };
-  return fmt::format("  lowest {}, median {}, highest {} {}\n", text(summary.min),
-                     text(summary.median), text(summary.max),
-                     microseconds       ? "us"
-                     : matrix.latency() ? "ns"
-                                        : "GB/s");
+    return;
+  const Summary summary = summarise(values);
+  blocks.push_back(
+      Text{"",
+           fmt::format("lowest {}, median {}, highest {} {}", format_number(summary.min),
+                       format_number(summary.median), format_number(summary.max), unit_of(matrix)),
+           2});
 }
 
-std::string render_verdict(const model::Run& run, const P2pMatrix& matrix) {
-  auto judged = judge(run.header, matrix);
-  if (!judged)
-    return "";
-  std::string out = paragraph("  ", printable(judged->text), 4);
-  for (const std::string& cause : judged->verdict.causes)
-    out += paragraph("    - ", printable(cause), 6);
-  return out;
+Section matrix_section(const model::Run& run, const P2pMatrix& matrix) {
+  Section section{"matrix",
+                  fmt::format("{}, {}{}{}", describe(matrix), unit_of(matrix),
+                              matrix.latency() ? " a hop" : "", synthetic_mark(run)),
+                  {View{matrix_table(matrix)}}};
+  add_limits(section.blocks, matrix);
+  add_spread(section.blocks, matrix);
+  if (auto judged = judge(run.header, matrix)) {
+    section.blocks.push_back(Text{"  ", judged->text, 4});
+    for (const std::string& cause : judged->verdict.causes)
+      section.blocks.push_back(Text{"    - ", cause, 6});
+  }
+  return section;
 }
 
 std::vector<std::string> outliers(const std::vector<P2pMatrix>& matrices) {
@@ -205,66 +176,67 @@ std::vector<std::string> outliers(const std::vector<P2pMatrix>& matrices) {
   return found;
 }
 
-std::string render_findings(const std::vector<P2pMatrix>& matrices) {
-  std::string out;
-  auto section = [&](std::string_view title, const std::vector<std::string>& lines) {
-    if (lines.empty())
-      return;
-    out += fmt::format("\n{}\n", title);
-    for (const std::string& line : lines)
-      out += paragraph("  - ", printable(line), 4);
-  };
-  section("Beyond what the link carries: these figures, or what is known of the links, are wrong",
-          beyond_limits(matrices));
-  section("Slower than others of their kind", outliers(matrices));
-  return out;
+Section list_section(std::string key, std::string title, const std::vector<std::string>& lines) {
+  Section section{std::move(key)};
+  for (const std::string& line : lines)
+    section.blocks.push_back(Text{"  - ", line, 4});
+  if (!lines.empty())
+    section.title = std::move(title);
+  return section;
 }
 
-std::string render_data(const std::vector<P2pMatrix>& matrices) {
+Section reading_matrices(const std::vector<P2pMatrix>& matrices) {
+  const bool chased = std::ranges::any_of(matrices, [](const P2pMatrix& matrix) {
+    return matrix.method == workload::P2pMethod::latency;
+  });
   std::set<std::string> unchecked;
   for (const P2pMatrix& matrix : matrices)
     for (const P2pEntry& entry : matrix.entries)
       if (entry.data == DataState::unchecked && !entry.data_note.empty())
-        unchecked.insert(printable(entry.data_note));
-  if (unchecked.empty())
-    return "";
-  return paragraph("Data was not checked: ",
-                   join(std::vector<std::string>(unchecked.begin(), unchecked.end()), "; "), 2);
+        unchecked.insert(entry.data_note);
+  Section section{"reading"};
+  section.blocks.push_back(
+      Text{"",
+           "Rows are from, columns to; numbers are ranks. A percentage is the share of what the "
+           "link carries, ! more than that, * slower than others of its kind. Both ways: the sum." +
+               std::string(chased ? " Latency: the row's GPU reads the column's memory." : ""),
+           2});
+  if (!unchecked.empty())
+    section.blocks.push_back(
+        Text{"Data was not checked: ",
+             join(std::vector<std::string>(unchecked.begin(), unchecked.end()), "; "), 2});
+  return section;
 }
 
 } // namespace
 
-std::string render_p2p_table(const RunSummary& run) {
-  const std::vector<P2pMatrix> matrices = p2p_matrices(run);
-  std::string wrong = render_wrong_data(run);
-  std::string out = render_heading(run);
-  if (!wrong.empty())
-    out += "\n" + wrong;
-  for (const P2pMatrix& matrix : matrices) {
-    MatrixTable table(matrix);
-    out += fmt::format("\n{}, {}{}\n{}", describe(matrix), table.unit(), synthetic_mark(run),
-                       table.render());
-    out += render_limits(matrix) + render_spread(matrix, table.in_microseconds()) +
-           render_verdict(run, matrix);
-  }
-  bool chased = std::any_of(matrices.begin(), matrices.end(), [](const P2pMatrix& matrix) {
-    return matrix.method == workload::P2pMethod::latency;
-  });
-  out += render_findings(matrices);
-  if (std::string problems = render_problems(run); !problems.empty())
-    out += "\n" + problems;
-  out += "\n" + paragraph("",
-                          "Rows are from, columns to; numbers are ranks. A percentage is the share "
-                          "of what the link carries, ! more than that, * "
-                          "slower than others of its kind. Both ways: the sum." +
-                              std::string(chased ? " Latency: the row's GPU reads the column's "
-                                                   "memory."
-                                                 : ""),
-                          2);
-  out += render_data(matrices);
-  if (!wrong.empty())
-    out += "\n" + wrong;
-  return out;
+Report p2p_report(const RunSummary& run) {
+  const auto found = std::make_shared<const std::vector<P2pMatrix>>(p2p_matrices(run));
+  const std::vector<std::string> beyond = beyond_limits(*found);
+  Value header = described(static_cast<const model::RunHeader&>(run.header));
+  Object about = std::get<Object>(header.held());
+  about.emplace_back("finished_trials", run.trials.size());
+  Report report{.sections = {heading_section(run), wrong_data_section(run)},
+                .data = {{"schema", "ncclprobe.p2p"},
+                         {"version", k_p2p_report_version},
+                         {"synthetic", is_synthetic(run)},
+                         {"run", std::move(about)},
+                         {"matrices", matrices_table(run.header, *found)},
+                         {"beyond_limits", beyond}},
+                .rows = p2p_rows_table(run, *found),
+                .figures = {found}};
+  for (const P2pMatrix& matrix : *found)
+    report.sections.push_back(matrix_section(run, matrix));
+  report.sections.push_back(list_section(
+      "beyond_limits",
+      "Beyond what the link carries: these figures, or what is known of the links, are wrong",
+      beyond));
+  report.sections.push_back(
+      list_section("outliers", "Slower than others of their kind", outliers(*found)));
+  append(report, problem_report(run));
+  report.sections.push_back(reading_matrices(*found));
+  report.sections.push_back(wrong_data_section(run));
+  return report;
 }
 
 } // namespace ncclprobe::analysis

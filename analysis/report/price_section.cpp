@@ -5,103 +5,72 @@
 
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
+#include "analysis/report/label_columns.h"
 #include "analysis/report/label_words.h"
 #include "analysis/suitability/prices.h"
-#include "base/text_table.h"
-#include "base/units.h"
-#include "base/wrapped_row.h"
-
-#include <nlohmann/json.hpp>
 
 namespace ncclprobe::analysis {
 namespace {
-
-using base::TextTable;
-using Json = nlohmann::ordered_json;
 
 // Four digits or more, never as a power of ten.
 std::string money(double value) {
   return value < 1000 ? fmt::format("{:.4g}", value) : fmt::format("{:.0f}", value);
 }
 
-// What both forms say, made once: results of steps must outlive what points into them.
-struct Costs {
-  std::vector<steps::StepResult> steps;
-  std::vector<steps::Scaling> scalings;
-  std::vector<BandwidthCost> bandwidths;
-  std::vector<GpuCost> gpus;
+TablePtr bandwidth_table(std::vector<BandwidthCost> costs) {
+  TableOf<BandwidthCost> table(std::move(costs));
+  using Row = const BandwidthCost&;
+  add_label(
+      table, [](Row one) -> auto& { return one.best->label; });
+  table.show("collective", [](Row one) { return cell_name(*one.best); }).left(28);
+  table.add("ranks", [](Row one) { return one.best->ranks; }).titled("ranks");
+  table.add("setting", [](Row one) { return one.best->setting; }).titled("setting").left(26);
+  table.add("busbw_gb_per_s", [](Row one) { return one.best->busbw_gb_per_s; })
+      .titled("best GB/s", {Unit::number});
+  table.show("at", [](Row one) { return one.best->label.bytes; }, {Unit::size});
+  table.add("price_per_gb_per_s", &BandwidthCost::per_gb_per_s);
+  table.show("price per GB/s", [](Row one) { return money(one.per_gb_per_s); });
+  return table.table();
+}
 
-  Costs(const RunSummary& run, const std::vector<SettingResult>& results, double per_gpu)
-      : steps(steps::step_results(run, results)), scalings(steps::scalings(steps)),
-        bandwidths(bandwidth_costs(results, per_gpu)), gpus(gpu_costs(scalings, per_gpu)) {}
-};
+TablePtr scaling_table(std::vector<GpuCost> costs) {
+  TableOf<GpuCost> table(std::move(costs));
+  using Row = const GpuCost&;
+  table.add("step", [](Row one) { return describe_step(*one.point->result); })
+      .titled("step")
+      .left(46);
+  table.add("ranks", [](Row one) { return one.point->ranks; }).titled("ranks");
+  table.add("efficiency", [](Row one) { return one.point->efficiency.value; })
+      .titled("efficiency %", {Unit::share});
+  table.add("effective_gpus", &GpuCost::effective_gpus).titled("effective GPUs", {Unit::fixed, 2});
+  table.add("price_per_effective_gpu", &GpuCost::per_effective_gpu);
+  table.show("price of each", [](Row one) { return money(one.per_effective_gpu); });
+  return table.table();
+}
 
 } // namespace
 
-std::string render_prices(const RunSummary& run, const std::vector<SettingResult>& results,
-                          double per_gpu) {
-  const Costs costs(run, results, per_gpu);
-  std::string out = paragraph(
-      "", fmt::format("Price{}: {} a GPU, as given", synthetic_mark(run), money(per_gpu)), 0);
-  if (!costs.bandwidths.empty()) {
-    TextTable table({{"collective", TextTable::Align::left},
-                     {"ranks"},
-                     {"setting", TextTable::Align::left},
-                     {"best GB/s"},
-                     {"at"},
-                     {"price per GB/s"}});
-    for (const BandwidthCost& one : costs.bandwidths)
-      base::add_wrapped_row(table,
-                            {cell_name(*one.best), std::to_string(one.best->ranks),
-                             one.best->setting, format_number(one.best->busbw_gb_per_s),
-                             base::format_bytes(one.best->label.bytes), money(one.per_gb_per_s)},
-                            {28, 0, 26});
-    out += table.render(2);
+Report price_report(const RunSummary& run, const std::vector<SettingResult>& results,
+                    const std::vector<steps::Scaling>& scalings, double per_gpu) {
+  const TablePtr bandwidths = bandwidth_table(bandwidth_costs(results, per_gpu));
+  const TablePtr gpus = scaling_table(gpu_costs(scalings, per_gpu));
+  Section section{"price",
+                  fmt::format("Price{}: {} a GPU, as given", synthetic_mark(run), money(per_gpu))};
+  if (bandwidths->rows > 0)
+    section.blocks.push_back(View{bandwidths});
+  if (gpus->rows > 0) {
+    section.blocks.push_back(View{gpus});
+    section.blocks.push_back(
+        Text{"", "effective GPUs: ranks times efficiency, against the fewest ranks measured.", 2});
   }
-  if (!costs.gpus.empty()) {
-    TextTable table({{"step", TextTable::Align::left},
-                     {"ranks"},
-                     {"efficiency %"},
-                     {"effective GPUs"},
-                     {"price of each"}});
-    for (const GpuCost& one : costs.gpus)
-      base::add_wrapped_row(table,
-                            {describe_step(*one.point->result), std::to_string(one.point->ranks),
-                             fmt::format("{:.1f}", 100 * one.point->efficiency.value),
-                             fmt::format("{:.2f}", one.effective_gpus),
-                             money(one.per_effective_gpu)},
-                            {46});
-    out += table.render(2);
-    out += paragraph(
-        "", "effective GPUs: ranks times efficiency, against the fewest ranks measured.", 2);
-  }
-  if (costs.bandwidths.empty() && costs.gpus.empty())
-    out += "  Nothing was measured to which a price applies: a collective at three sizes, or "
-           "scaling.\n";
-  return out;
-}
-
-Json prices_json(const RunSummary& run, const std::vector<SettingResult>& results, double per_gpu) {
-  const Costs costs(run, results, per_gpu);
-  Json out{{"per_gpu", per_gpu}, {"bandwidth", Json::array()}, {"scaling", Json::array()}};
-  for (const BandwidthCost& one : costs.bandwidths)
-    out["bandwidth"].push_back({{"workload", one.best->label.workload},
-                                {"type", model::to_string(one.best->label.type)},
-                                {"op", model::to_string(one.best->label.op)},
-                                {"variant", one.best->label.variant},
-                                {"placement", model::to_string(one.best->label.placement)},
-                                {"ranks", one.best->ranks},
-                                {"setting", one.best->setting},
-                                {"size_bytes", one.best->label.bytes},
-                                {"busbw_gb_per_s", *one.best->busbw_gb_per_s},
-                                {"price_per_gb_per_s", one.per_gb_per_s}});
-  for (const GpuCost& one : costs.gpus)
-    out["scaling"].push_back({{"step", describe_step(*one.point->result)},
-                              {"ranks", one.point->ranks},
-                              {"efficiency", one.point->efficiency.value},
-                              {"effective_gpus", one.effective_gpus},
-                              {"price_per_effective_gpu", one.per_effective_gpu}});
-  return out;
+  if (section.blocks.empty())
+    section.blocks.push_back(Text{"",
+                                  "Nothing was measured to which a price applies: a collective at "
+                                  "three sizes, or scaling.",
+                                  2});
+  return {.sections = {std::move(section)},
+          .data = {{"price",
+                    Object{{"per_gpu", per_gpu}, {"bandwidth", bandwidths}, {"scaling", gpus}}}}};
 }
 
 } // namespace ncclprobe::analysis

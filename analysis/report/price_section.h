@@ -2,20 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/report/report_value.h"
 #include "analysis/results/cell_summary.h"
-#include "analysis/results/run_summary.h"
+#include "analysis/steps/scaling.h"
 
-#include <nlohmann/json_fwd.hpp>
-
-#include <string>
 #include <vector>
 
 namespace ncclprobe::analysis {
 
-// What a GB/s of busbw and an effective GPU cost at the user's price of a GPU (prices.h).
-std::string render_prices(const RunSummary& run, const std::vector<SettingResult>& results,
-                          double per_gpu);
-nlohmann::ordered_json prices_json(const RunSummary& run, const std::vector<SettingResult>& results,
-                                   double per_gpu);
+// At the user's price of a GPU (prices.h): what a GB/s and an effective GPU cost. The scalings must
+// stay.
+Report price_report(const RunSummary& run, const std::vector<SettingResult>& results,
+                    const std::vector<steps::Scaling>& scalings, double per_gpu);
 
 } // namespace ncclprobe::analysis

@@ -5,10 +5,10 @@
 
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
+#include "analysis/report/label_columns.h"
 #include "analysis/report/label_words.h"
 #include "analysis/results/cell_summary.h"
 #include "analysis/steps/step_results.h"
-#include "base/units.h"
 #include "workload/p2p_label.h"
 
 #include <algorithm>
@@ -28,19 +28,26 @@ std::string trial_setting(const model::TrialSpec& spec) {
   return printable(spec.label());
 }
 
-std::string on_ranks(const std::vector<int>& ranks) {
-  if (ranks.empty())
-    return "";
-  return (ranks.size() == 1 ? " on rank " : " on ranks ") + model::format_ranks(ranks);
+bool all_cells_ok(const TrialRecord& trial) {
+  return std::all_of(trial.cells.begin(), trial.cells.end(),
+                     [](const model::CellRecord& cell) { return cell.outcome.ok(); });
+}
+
+template <typename Row, typename OutcomeOf>
+void add_outcome(TableOf<Row>& table, OutcomeOf outcome_of) {
+  table.add("outcome", [=](const Row& row) { return outcome_of(row).kind; });
+  table.add("reason", [=](const Row& row) { return outcome_of(row).reason; });
+  table.add("failed_ranks", [=](const Row& row) { return outcome_of(row).ranks; });
+}
+
+std::string ranks_in_words(const std::vector<int>& ranks) {
+  return (ranks.size() == 1 ? "rank " : "ranks ") + model::format_ranks(ranks);
 }
 
 // A companion's failure is told where its evidence would stand (proof_section.h).
 bool has_problem(const TrialRecord& trial) {
-  if (trial.spec.purpose == model::Purpose::companion)
-    return false;
-  return !trial.outcome.ok() ||
-         std::any_of(trial.cells.begin(), trial.cells.end(),
-                     [](const model::CellRecord& cell) { return !cell.outcome.ok(); });
+  return trial.spec.purpose != model::Purpose::companion &&
+         (!trial.outcome.ok() || !all_cells_ok(trial));
 }
 
 // What cells that are told together have in common.
@@ -129,47 +136,40 @@ std::string describe_cell_index(const TrialRecord& trial, int cell) {
   return fmt::format(" ({})", cell_in_full(trial.spec.cells[static_cast<std::size_t>(cell)].label));
 }
 
-std::string render_cells(const TrialRecord& trial) {
-  std::string out;
+void add_cells(std::vector<Block>& blocks, const TrialRecord& trial) {
   for (const CellProblem& problem : cell_problems(trial)) {
-    std::string reason = printable(problem.outcome.reason);
-    bool said = problem.outcome.reason == trial.outcome.reason;
-    out += paragraph("  ",
-                     fmt::format("{}: {}{}{}", problem.what(), in_words(problem.outcome.kind),
-                                 on_ranks(problem.outcome.ranks),
-                                 said || reason.empty() ? "" : ": " + reason),
-                     2);
+    const std::string& reason = problem.outcome.reason;
+    bool said = reason == trial.outcome.reason;
+    blocks.push_back(Text{"  ",
+                          fmt::format("{}: {}{}{}", problem.what(), in_words(problem.outcome.kind),
+                                      on_ranks(problem.outcome.ranks),
+                                      said || reason.empty() ? "" : ": " + reason),
+                          2});
   }
-  return out;
 }
 
 // How far the workers came, those with the same story on one line.
-std::string render_workers(const TrialRecord& trial) {
+void add_workers(std::vector<Block>& blocks, const TrialRecord& trial) {
   std::vector<std::pair<std::string, std::vector<int>>> stories;
   for (const model::WorkerRecord& worker : trial.workers) {
-    std::string story = printable(worker.host) + ": ";
-    story += worker.last_phase.empty() ? "phase not known"
-                                       : "last phase " + printable(worker.last_phase) +
-                                             describe_cell_index(trial, worker.last_cell);
+    std::string story = worker.host + ": ";
+    story += worker.last_phase.empty()
+                 ? "phase not known"
+                 : "last phase " + worker.last_phase + describe_cell_index(trial, worker.last_cell);
     if (!worker.exit.empty())
-      story += ", " + printable(worker.exit);
+      story += ", " + worker.exit;
     auto same = std::find_if(stories.begin(), stories.end(),
                              [&](const auto& one) { return one.first == story; });
     if (same == stories.end())
       same = stories.insert(stories.end(), {story, {}});
     same->second.insert(same->second.end(), worker.ranks.begin(), worker.ranks.end());
   }
-  std::string out;
   for (const auto& [story, ranks] : stories)
-    out += paragraph("  ",
-                     fmt::format("{} {} on {}", ranks.size() == 1 ? "rank" : "ranks",
-                                 model::format_ranks(ranks), story),
-                     2);
-  return out;
+    blocks.push_back(Text{"  ", fmt::format("{} on {}", ranks_in_words(ranks), story), 2});
 }
 
 // The last output of the workers that failed, else of any that said something; no two alike.
-std::string render_output(const TrialRecord& trial) {
+void add_output(std::vector<Block>& blocks, const TrialRecord& trial) {
   auto concerned = [&](const model::WorkerRecord& worker) {
     return std::any_of(worker.ranks.begin(), worker.ranks.end(), [&](int rank) {
       const auto& ranks = trial.outcome.ranks;
@@ -182,19 +182,17 @@ std::string render_output(const TrialRecord& trial) {
   std::stable_partition(order.begin(), order.end(),
                         [&](const model::WorkerRecord* worker) { return concerned(*worker); });
 
-  std::string out;
-  std::set<std::vector<std::string>> shown;
+  std::set<std::vector<std::string>> shown_lines;
   for (const model::WorkerRecord* worker : order) {
     auto lines = last_lines(worker->output_tail, k_most_tail_lines);
-    if (lines.empty() || shown.size() == k_most_tails || !shown.insert(lines).second)
+    if (lines.empty() || shown_lines.size() == k_most_tails || !shown_lines.insert(lines).second)
       continue;
-    out += fmt::format("  Last output of {} {} (pid {}):\n",
-                       worker->ranks.size() == 1 ? "rank" : "ranks",
-                       model::format_ranks(worker->ranks), worker->pid);
+    blocks.push_back(Text{
+        "", fmt::format("Last output of {} (pid {}):", ranks_in_words(worker->ranks), worker->pid),
+        2});
     for (const std::string& line : lines)
-      out += paragraph("    |", line, 6);
+      blocks.push_back(Text{"    |", line, 6});
   }
-  return out;
 }
 
 bool output_contains(const TrialRecord& trial, std::string_view part) {
@@ -260,30 +258,89 @@ std::string advice(const TrialRecord& trial, std::string_view backend) {
   return "";
 }
 
-std::string render_group(const std::vector<const TrialRecord*>& group, std::string_view backend) {
+void add_group(std::vector<Block>& blocks, const std::vector<const TrialRecord*>& group,
+               std::string_view backend) {
   const TrialRecord& first = *group.front();
   std::vector<std::string> ids;
   for (const TrialRecord* trial : group)
     ids.push_back(std::to_string(trial->spec.id));
-  std::string head = fmt::format("{} {} with {}: {}{}", ids.size() == 1 ? "Trial" : "Trials",
-                                 join(ids, ", "), trial_setting(first.spec),
-                                 in_words(first.outcome.kind), on_ranks(first.outcome.ranks));
-  std::string out = paragraph("", head, 0);
+  blocks.push_back(Text{});
+  blocks.push_back(Text{"",
+                        fmt::format("{} {} with {}: {}{}", ids.size() == 1 ? "Trial" : "Trials",
+                                    join(ids, ", "), trial_setting(first.spec),
+                                    in_words(first.outcome.kind), on_ranks(first.outcome.ranks)),
+                        0});
   if (!first.outcome.reason.empty())
-    out += paragraph("  ", printable(first.outcome.reason), 2);
-  out += render_cells(first);
-  bool process_matters = first.outcome.kind > OutcomeKind::not_run;
-  if (process_matters)
-    out += render_workers(first) + render_output(first);
+    blocks.push_back(Text{"  ", first.outcome.reason, 2});
+  add_cells(blocks, first);
+  if (first.outcome.kind > OutcomeKind::not_run) { // its processes matter
+    add_workers(blocks, first);
+    add_output(blocks, first);
+  }
   if (std::string next = advice(first, backend); !next.empty())
-    out += paragraph("  Next:", next, 8);
-  return out;
+    blocks.push_back(Text{"  Next:", next, 8});
+}
+
+// For machines: cells that did not go well.
+TablePtr problem_cells_table(const TrialRecord& trial) {
+  struct Cell {
+    const model::Cell* cell;
+    const model::CellRecord* record;
+    const model::TrialSpec* spec;
+  };
+  std::vector<Cell> cells;
+  for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c)
+    if (!trial.cells[c].outcome.ok())
+      cells.push_back({&trial.spec.cells[c], &trial.cells[c], &trial.spec});
+  TableOf<Cell> table(std::move(cells));
+  add_label(
+      table, [](const Cell& one) -> auto& { return one.cell->label; });
+  table.add("setting", [](const Cell& one) { return setting_name(*one.spec, *one.cell); });
+  add_outcome(
+      table, [](const Cell& one) -> auto& { return one.record->outcome; });
+  table.add("checked_elements", [](const Cell& one) { return one.record->check.elements; });
+  table.add("wrong_elements", [](const Cell& one) { return one.record->check.wrong; });
+  table.add("first_wrong", [](const Cell& one) { return one.record->check.first_wrong; });
+  return table.table();
+}
+
+TablePtr workers_table(const TrialRecord& trial) {
+  std::vector<const model::WorkerRecord*> workers;
+  for (const model::WorkerRecord& worker : trial.workers)
+    workers.push_back(&worker);
+  TableOf<const model::WorkerRecord*> table(std::move(workers));
+  table.add("ranks", &model::WorkerRecord::ranks);
+  table.add("host", &model::WorkerRecord::host);
+  table.add("pid", &model::WorkerRecord::pid);
+  table.add("last_phase", &model::WorkerRecord::last_phase);
+  table.add("last_cell", &model::WorkerRecord::last_cell);
+  table.add("exit", &model::WorkerRecord::exit);
+  table.add("output_tail", &model::WorkerRecord::output_tail);
+  return table.table();
+}
+
+TablePtr problems_table(const model::Run& run) {
+  std::vector<const TrialRecord*> trials;
+  for (const TrialRecord& trial : run.trials)
+    if (!trial.outcome.ok() || !all_cells_ok(trial))
+      trials.push_back(&trial);
+  TableOf<const TrialRecord*> table(std::move(trials));
+  using Row = const TrialRecord*;
+  table.add("synthetic", [synthetic = is_synthetic(run)](Row) { return synthetic; });
+  table.add("trial", [](Row trial) { return trial->spec.id; });
+  table.add("replicate", [](Row trial) { return trial->spec.replicate; });
+  table.add("setting", [](Row trial) { return trial->spec.label(); });
+  add_outcome(
+      table, [](Row trial) -> auto& { return trial->outcome; });
+  table.add("cells", [](Row trial) { return problem_cells_table(*trial); });
+  table.add("workers", [](Row trial) { return workers_table(*trial); });
+  return table.table();
 }
 
 } // namespace
 
-std::string render_wrong_data(const model::Run& run) {
-  std::string lines;
+Section wrong_data_section(const model::Run& run) {
+  Section section{"wrong_data"};
   bool collective = false;
   bool p2p = false;
   for (const TrialRecord& trial : run.trials)
@@ -293,29 +350,33 @@ std::string render_wrong_data(const model::Run& run) {
         continue;
       const model::Cell& cell = trial.spec.cells[c];
       (workload::read_p2p_label(cell.label) ? p2p : collective) = true;
-      std::string what = record.check.wrong > 0
-                             ? fmt::format("{} of {} elements, first {}", record.check.wrong,
-                                           record.check.elements, record.check.first_wrong)
-                             : record.outcome.reason;
-      lines += paragraph("!!!",
-                         fmt::format("{} with {} (trial {}){}: {}",
-                                     workload::read_step_label(cell.label)
-                                         ? cell_in_full(cell.label)
-                                         : fmt::format("{} {}", describe(cell.label),
-                                                       base::format_bytes(cell.label.bytes)),
-                                     printable(setting_name(trial.spec, cell)), trial.spec.id,
-                                     on_ranks(record.outcome.ranks), printable(what)),
-                         4);
+      section.blocks.push_back(
+          Findings{"!!!",
+                   {{&k_wrong_data,
+                     {{"cell", workload::read_step_label(cell.label)
+                                   ? cell_in_full(cell.label)
+                                   : fmt::format("{} {}", describe(cell.label),
+                                                 size_text(cell.label.bytes))},
+                      {"setting", setting_name(trial.spec, cell)},
+                      {"trial", trial.spec.id},
+                      {"ranks", on_ranks(record.outcome.ranks)},
+                      {"what", record.check.wrong > 0
+                                   ? fmt::format("{} of {} elements, first {}", record.check.wrong,
+                                                 record.check.elements, record.check.first_wrong)
+                                   : record.outcome.reason}}}},
+                   4});
     }
-  if (lines.empty())
-    return "";
+  if (section.blocks.empty())
+    return section;
   std::string who = !p2p         ? "a collective"
                     : collective ? "a collective and a P2P transfer"
                                  : "a P2P transfer";
-  return "!!! WRONG DATA: " + who + " delivered wrong results" + synthetic_mark(run) + "\n" + lines;
+  section.title = "!!! WRONG DATA: " + who + " delivered wrong results" + synthetic_mark(run);
+  return section;
 }
 
-std::string render_problems(const model::Run& run) {
+Report problem_report(const model::Run& run) {
+  Report report{.data = {{"problems", problems_table(run)}}};
   std::vector<std::vector<const TrialRecord*>> groups;
   std::size_t trials = 0;
   for (const TrialRecord& trial : run.trials) {
@@ -330,13 +391,14 @@ std::string render_problems(const model::Run& run) {
       same->push_back(&trial);
   }
   if (groups.empty())
-    return "";
-  std::string out =
-      fmt::format("Problems in {} of {}{}\n", trials,
-                  count_of(run.trials.size(), "trial", "trials"), synthetic_mark(run));
+    return report;
+  Section section{"problems",
+                  fmt::format("Problems in {} of {}{}", trials,
+                              count_of(run.trials.size(), "trial", "trials"), synthetic_mark(run))};
   for (const auto& group : groups)
-    out += "\n" + render_group(group, run.header.backend);
-  return out;
+    add_group(section.blocks, group, run.header.backend);
+  report.sections.push_back(std::move(section));
+  return report;
 }
 
 } // namespace ncclprobe::analysis

@@ -5,21 +5,15 @@
 
 #include "analysis/proof/proof.h"
 #include "analysis/report/heading.h"
+#include "analysis/report/label_columns.h"
 #include "analysis/report/label_words.h"
-#include "base/text_table.h"
-#include "base/units.h"
 #include "workload/step_label.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <set>
 
 namespace ncclprobe::analysis {
 namespace {
-
-using Json = nlohmann::ordered_json;
-using base::TextTable;
 
 constexpr std::string_view k_not_known = "not known";
 
@@ -53,29 +47,19 @@ std::string form_of(const model::CellLabel& label) {
 }
 
 // Rows of cells that follow each other and were carried out alike are one.
-struct Row {
+struct UsedRow {
   std::string form;
   std::set<std::uint64_t> sizes;
   std::string setting;
   std::string by_default;
 };
 
-void add_row(std::vector<Row>& rows, Row row) {
+void add_row(std::vector<UsedRow>& rows, UsedRow row) {
   if (!rows.empty() && rows.back().form == row.form && rows.back().setting == row.setting &&
       rows.back().by_default == row.by_default)
     rows.back().sizes.merge(row.sizes);
   else
     rows.push_back(std::move(row));
-}
-
-// A long form (a step of training) goes on in rows of its own.
-void add_to_table(TextTable& table, const Row& row, std::vector<std::string> cells) {
-  constexpr int k_form_columns = 40;
-  auto form = wrap(row.form, k_form_columns);
-  cells.insert(cells.begin(), {form.front(), format_size_range(row.sizes)});
-  table.add_row(std::move(cells));
-  for (std::size_t i = 1; i < form.size(); ++i)
-    table.add_row({"  " + form[i]});
 }
 
 // A step of one rank, or without its communication: there is nothing to know.
@@ -92,161 +76,156 @@ const CellProof* find_cell(const SettingProof* base, const model::CellLabel& lab
   return found == base->cells.end() ? nullptr : &*found;
 }
 
-std::string render_uses(const SettingProof& proof) {
-  std::vector<Row> rows;
-  for (const CellProof& cell : proof.cells)
-    if (!is_silent_by_design(cell))
-      add_row(rows, {form_of(cell.label), {cell.label.bytes}, words_of(cell.by_rank), ""});
-  if (std::all_of(rows.begin(), rows.end(),
-                  [](const Row& row) { return row.setting == k_not_known; }))
-    return "";
-  TextTable table({{"collective", TextTable::Align::left},
-                   {"size", TextTable::Align::left},
-                   {"used", TextTable::Align::left}});
-  for (const Row& row : rows)
-    add_to_table(table, row, {printable(row.setting)});
-  return table.render(2);
+TablePtr rows_table(std::vector<UsedRow> rows) {
+  TableOf<UsedRow> table(std::move(rows));
+  table.show("collective", [](const UsedRow& row) { return row.form; }).left(42);
+  table.show("size", [](const UsedRow& row) { return format_size_range(row.sizes); }).left();
+  table.show("used", [](const UsedRow& row) { return row.setting; }).left();
+  table
+      .show("by default",
+            [](const UsedRow& row) { return row.by_default.empty() ? Value() : row.by_default; })
+      .left()
+      .if_any();
+  return table.table();
 }
 
-std::string render_differences(const SettingProof& proof, const SettingProof* base) {
-  std::vector<Row> rows;
+// What the default used, or where a setting differs from it; nothing where all is unknown.
+std::vector<UsedRow> rows_of(const SettingProof& proof, const SettingProof* base) {
+  std::vector<UsedRow> rows;
   for (const CellProof& cell : proof.cells)
-    if (cell.as_default == false)
+    if (proof.is_default ? !is_silent_by_design(cell) : cell.as_default == false)
       add_row(rows, {form_of(cell.label),
                      {cell.label.bytes},
                      words_of(cell.by_rank),
-                     words_of(find_cell(base, cell.label)->by_rank)});
-  if (rows.empty())
-    return "";
-  TextTable table({{"collective", TextTable::Align::left},
-                   {"size", TextTable::Align::left},
-                   {"used", TextTable::Align::left},
-                   {"by default", TextTable::Align::left}});
-  for (const Row& row : rows)
-    add_to_table(table, row, {printable(row.setting), printable(row.by_default)});
-  return table.render(2);
+                     proof.is_default ? "" : words_of(find_cell(base, cell.label)->by_rank)});
+  const bool nothing_known = std::all_of(
+      rows.begin(), rows.end(), [](const UsedRow& row) { return row.setting == k_not_known; });
+  return proof.is_default && nothing_known ? std::vector<UsedRow>() : rows;
 }
 
-std::string render_variable(const VariableProof& proof, int ranks) {
-  std::string text = printable(proof.setting.name + "=" + proof.setting.value) + " " +
+Text variable_text(const VariableProof& proof, int ranks) {
+  std::string text = proof.setting.name + "=" + proof.setting.value + " " +
                      std::string(model::to_string(proof.effect));
   if (static_cast<int>(proof.ranks.size()) < ranks)
-    text +=
-        (proof.ranks.size() == 1 ? " on rank " : " on ranks ") + model::format_ranks(proof.ranks);
+    text += on_ranks(proof.ranks);
   if (!proof.reason.empty())
-    text += ": " + printable(proof.reason);
+    text += ": " + proof.reason;
   if (!proof.line.empty())
-    text += " [" + printable(proof.line) + "]";
-  return paragraph("  ", text, 2);
+    text += " [" + proof.line + "]";
+  return {"  ", text, 2};
 }
 
-std::string render_setting(const SettingProof& proof, const SettingProof* base, int ranks) {
-  std::string out = paragraph("", printable(proof.setting), 0);
+void add_setting(std::vector<Block>& blocks, const SettingProof& proof, const SettingProof* base,
+                 int ranks) {
+  blocks.push_back(Text{});
+  blocks.push_back(Text{"", proof.setting, 0});
   if (!proof.outcome.ok())
-    out += paragraph("  ",
-                     fmt::format("Its companion trial {} {}: {}. The measurements stand; what the "
-                                 "setting did is not known in full.",
-                                 proof.trial, in_words(proof.outcome.kind),
-                                 printable(proof.outcome.reason)),
-                     2);
+    blocks.push_back(
+        Text{"  ",
+             fmt::format("Its companion trial {} {}: {}. The measurements stand; what "
+                         "the setting did is not known in full.",
+                         proof.trial, in_words(proof.outcome.kind), proof.outcome.reason),
+             2});
   for (const VariableProof& variable : proof.variables)
-    out += render_variable(variable, ranks);
-  if (proof.is_default)
-    out += render_uses(proof);
-  else
-    out += render_differences(proof, base);
+    blocks.push_back(variable_text(variable, ranks));
+  if (auto rows = rows_of(proof, base); !rows.empty())
+    blocks.push_back(View{rows_table(std::move(rows))});
   if (proof.changed_nothing)
-    out += paragraph("  ",
-                     "Every cell used the same algorithm, protocol and channels as by default.", 2);
+    blocks.push_back(
+        Text{"  ", "Every cell used the same algorithm, protocol and channels as by default.", 2});
   for (const CellProof& cell : proof.cells)
     for (const std::string* words : {&cell.disagreement, &cell.unclear})
       if (!words->empty())
-        out += paragraph("  ",
-                         fmt::format("{} {}: {}", form_of(cell.label),
-                                     base::format_bytes(cell.label.bytes), printable(*words)),
-                         2);
+        blocks.push_back(Text{
+            "  ",
+            fmt::format("{} {}: {}", form_of(cell.label), size_text(cell.label.bytes), *words), 2});
   for (const std::string& note : proof.notes)
-    out += paragraph("  Note:", printable(note), 8);
-  return out;
+    blocks.push_back(Text{"  Note:", note, 8});
+}
+
+Value if_known(const std::string& text) {
+  return text.empty() ? Value() : Value(text);
+}
+
+List used(const CellProof& cell) {
+  List ranks;
+  for (const auto& [rank, uses] : cell.by_rank) {
+    List calls;
+    for (const Use& use : uses)
+      calls.emplace_back(Object{{"algorithm", if_known(use.algorithm)},
+                                {"protocol", if_known(use.protocol)},
+                                {"channels", use.channels == 0 ? Value() : use.channels}});
+    ranks.emplace_back(Object{{"rank", rank}, {"used", std::move(calls)}});
+  }
+  return ranks;
+}
+
+TablePtr proof_cells_table(const SettingProof& proof) {
+  TableOf<CellProof> table(proof.cells);
+  add_label(
+      table, [](const CellProof& cell) -> auto& { return cell.label; });
+  table.add("as_default", &CellProof::as_default);
+  table.add("disagreement", &CellProof::disagreement);
+  table.add("unclear", &CellProof::unclear);
+  table.add("ranks", used);
+  return table.table();
+}
+
+TablePtr variables_table(const SettingProof& proof) {
+  TableOf<VariableProof> table(proof.variables);
+  table.add("name", [](const VariableProof& one) { return one.setting.name; });
+  table.add("value", [](const VariableProof& one) { return one.setting.value; });
+  table.add("effect", &VariableProof::effect);
+  table.add("reason", &VariableProof::reason);
+  table.add("line", &VariableProof::line);
+  table.add("ranks", &VariableProof::ranks);
+  return table.table();
+}
+
+// A companion showed something, but of some cell nothing.
+bool has_traceless_cells(const SettingProof& proof) {
+  return std::any_of(proof.cells.begin(), proof.cells.end(),
+                     [](const CellProof& cell) {
+                       return cell.by_rank.empty() && !is_silent_by_design(cell) &&
+                              cell.unclear.empty();
+                     }) &&
+         std::any_of(proof.cells.begin(), proof.cells.end(),
+                     [](const CellProof& cell) { return !cell.by_rank.empty(); });
 }
 
 } // namespace
 
-std::string render_proof(const model::Run& run) {
-  std::vector<SettingProof> proofs = setting_proofs(run);
+Report proof_report(const model::Run& run) {
+  TableOf<SettingProof> table(setting_proofs(run));
+  const std::vector<SettingProof>& proofs = table.rows();
   if (proofs.empty())
-    return "";
+    return {};
+  table.add("setting", &SettingProof::setting);
+  table.add("trial", &SettingProof::trial);
+  table.add("is_default", &SettingProof::is_default);
+  table.add("outcome", [](const SettingProof& one) { return one.outcome.kind; });
+  table.add("reason", [](const SettingProof& one) { return one.outcome.reason; });
+  table.add("changed_nothing", &SettingProof::changed_nothing);
+  table.add("variables", variables_table);
+  table.add("cells", proof_cells_table);
+  table.add("notes", &SettingProof::notes);
   auto base = std::find_if(proofs.begin(), proofs.end(),
                            [](const SettingProof& proof) { return proof.is_default; });
-  const SettingProof* by_default = base == proofs.end() ? nullptr : &*base;
-  std::string out = fmt::format("What the settings did{}: one untimed companion trial of each\n",
-                                synthetic_mark(run));
+  Section section{"proof",
+                  fmt::format("What the settings did{}: one untimed companion trial of each",
+                              synthetic_mark(run))};
   for (const SettingProof& proof : proofs)
-    out += "\n" + render_setting(proof, by_default, static_cast<int>(run.header.ranks.size()));
-  // Where a companion showed anything at all.
-  bool traceless = std::any_of(proofs.begin(), proofs.end(), [](const SettingProof& proof) {
-    auto unknown = [](const CellProof& cell) {
-      return cell.by_rank.empty() && !is_silent_by_design(cell);
-    };
-    auto silent = [&](const CellProof& cell) { return unknown(cell) && cell.unclear.empty(); };
-    return std::any_of(proof.cells.begin(), proof.cells.end(), silent) &&
-           std::any_of(proof.cells.begin(), proof.cells.end(),
-                       [](const CellProof& cell) { return !cell.by_rank.empty(); });
-  });
-  if (traceless && run.header.backend == "nvidia")
-    out += "\n" + paragraph("",
-                            "not known: NCCL does not log sends and receives, and without the "
-                            "profiler interface they leave no trace.",
-                            0);
-  return out;
-}
-
-Json proof_json(const model::Run& run) {
-  Json all = Json::array();
-  for (const SettingProof& proof : setting_proofs(run)) {
-    Json variables = Json::array();
-    for (const VariableProof& one : proof.variables)
-      variables.push_back({{"name", one.setting.name},
-                           {"value", one.setting.value},
-                           {"effect", model::to_string(one.effect)},
-                           {"reason", one.reason},
-                           {"line", one.line},
-                           {"ranks", one.ranks}});
-    Json cells = Json::array();
-    for (const CellProof& cell : proof.cells) {
-      Json ranks = Json::array();
-      for (const auto& [rank, uses] : cell.by_rank) {
-        Json calls = Json::array();
-        for (const Use& use : uses)
-          calls.push_back(
-              {{"algorithm", use.algorithm.empty() ? Json(nullptr) : Json(use.algorithm)},
-               {"protocol", use.protocol.empty() ? Json(nullptr) : Json(use.protocol)},
-               {"channels", use.channels == 0 ? Json(nullptr) : Json(use.channels)}});
-        ranks.push_back({{"rank", rank}, {"used", std::move(calls)}});
-      }
-      cells.push_back({{"workload", cell.label.workload},
-                       {"size_bytes", cell.label.bytes},
-                       {"type", model::to_string(cell.label.type)},
-                       {"op", model::to_string(cell.label.op)},
-                       {"placement", model::to_string(cell.label.placement)},
-                       {"root", cell.label.root},
-                       {"variant", cell.label.variant},
-                       {"as_default", cell.as_default ? Json(*cell.as_default) : Json(nullptr)},
-                       {"disagreement", cell.disagreement},
-                       {"unclear", cell.unclear},
-                       {"ranks", std::move(ranks)}});
-    }
-    all.push_back({{"setting", proof.setting},
-                   {"trial", proof.trial},
-                   {"is_default", proof.is_default},
-                   {"outcome", model::to_string(proof.outcome.kind)},
-                   {"reason", proof.outcome.reason},
-                   {"changed_nothing", proof.changed_nothing},
-                   {"variables", std::move(variables)},
-                   {"cells", std::move(cells)},
-                   {"notes", proof.notes}});
+    add_setting(section.blocks, proof, base == proofs.end() ? nullptr : &*base,
+                static_cast<int>(run.header.ranks.size()));
+  if (run.header.backend == "nvidia" &&
+      std::any_of(proofs.begin(), proofs.end(), has_traceless_cells)) {
+    section.blocks.push_back(Text{});
+    section.blocks.push_back(Text{"",
+                                  "not known: NCCL does not log sends and receives, and without "
+                                  "the profiler interface they leave no trace.",
+                                  0});
   }
-  return all;
+  return {.sections = {std::move(section)}, .data = {{"proof", table.table()}}};
 }
 
 } // namespace ncclprobe::analysis

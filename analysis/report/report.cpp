@@ -3,11 +3,9 @@
 
 #include "analysis/report/report.h"
 
+#include "analysis/report/cell_table.h"
 #include "analysis/report/cpu_section.h"
-#include "analysis/report/csv_report.h"
 #include "analysis/report/heading.h"
-#include "analysis/report/json_report.h"
-#include "analysis/report/label_words.h"
 #include "analysis/report/launch_section.h"
 #include "analysis/report/library_section.h"
 #include "analysis/report/nccl_section.h"
@@ -17,7 +15,8 @@
 #include "analysis/report/price_section.h"
 #include "analysis/report/problems.h"
 #include "analysis/report/proof_section.h"
-#include "analysis/report/result_tables.h"
+#include "analysis/report/report_writers.h"
+#include "analysis/report/result_section.h"
 #include "analysis/report/saturation_section.h"
 #include "analysis/report/step_section.h"
 #include "analysis/report/tracing_section.h"
@@ -27,78 +26,92 @@
 namespace ncclprobe::analysis {
 namespace {
 
-// What to do about a run that measured little or nothing; empty if there is nothing to say.
-std::string render_outlook(const model::Run& run, const std::vector<SettingResult>& results) {
-  if (run.trials.empty())
-    return "\nNo trial was finished, so nothing was measured. Start the run again; what its "
-           "workers "
-           "said\nis on the terminal or in the log of the job that ran it.\n";
-  if (results.empty())
-    return "\nNothing was measured in any trial. The reasons are above.\n";
-  return "";
+constexpr FindingKind k_no_trial{
+    "no_trial_finished", Severity::warning,
+    "No trial was finished, so nothing was measured. Start the run again; what its "
+    "workers said is on the terminal or in the log of the job that ran it."},
+    k_nothing_measured{"nothing_measured", Severity::warning,
+                       "Nothing was measured in any trial. The reasons are above."};
+
+// What to do about a run that measured little or nothing.
+Section outlook_section(const RunFigures& figures) {
+  if (figures.run.trials.empty())
+    return {"outlook", "", {Findings{"", {{&k_no_trial}}}}};
+  if (figures.results.empty())
+    return {"outlook", "", {Findings{"", {{&k_nothing_measured}}}}};
+  return {"outlook"};
 }
 
-std::string render_table_report(const RunSummary& run, std::optional<double> price_per_gpu,
-                                const steps::TracedCells& traced) {
-  const auto results = setting_results(run);
-  const Verdicts verdicts = judge(results);
-  std::string wrong = render_wrong_data(run);
-  std::string out = render_heading(run);
-  if (!wrong.empty())
-    out += "\n" + wrong;
-  if (std::string answer = render_answer(run, results, verdicts); !answer.empty())
-    out += "\n" + answer;
-  out += render_result_tables(run, results, verdicts);
-  if (std::string saturation = render_saturation(run, results); !saturation.empty())
-    out += "\n" + saturation;
-  out += render_steps(run, results, verdicts, traced);
-  if (std::string launches = render_launches(run, results); !launches.empty())
-    out += "\n" + launches;
-  if (std::string power = render_power(run, results); !power.empty())
-    out += "\n" + power;
-  if (price_per_gpu)
-    out += "\n" + render_prices(run, results, *price_per_gpu);
-  if (std::string traffic = render_traffic(run, results); !traffic.empty())
-    out += "\n" + traffic;
-  if (std::string libraries = render_libraries(run); !libraries.empty())
-    out += "\n" + libraries;
-  if (std::string cpus = render_cpus(run); !cpus.empty())
-    out += "\n" + cpus;
-  if (std::string normality = render_normality(run, results); !normality.empty())
-    out += "\n" + normality;
-  if (std::string proof = render_proof(run); !proof.empty())
-    out += "\n" + proof;
-  if (std::string nccl = render_nccl_predictions(run, results, verdicts); !nccl.empty())
-    out += "\n" + nccl;
-  if (std::string cost = render_tracing_cost(run); !cost.empty())
-    out += "\n" + cost;
-  if (std::string problems = render_problems(run); !problems.empty())
-    out += "\n" + problems;
-  out += render_outlook(run, results);
-  out += render_reading_notes(results, verdicts);
-  out += render_method(verdicts);
-  out += render_summary(run, results, traced);
-  // A terminal shows the end of a long report: what matters most is said again there.
-  if (!wrong.empty())
-    out += "\n" + wrong;
-  return out;
+Report begin_report(const RunSummary& run) {
+  return {.data = {{"schema", "ncclprobe.report"},
+                   {"version", k_json_report_version},
+                   {"synthetic", is_synthetic(run)}}};
 }
 
 } // namespace
 
+Report run_report(const RunSummary& run, std::optional<double> price_per_gpu,
+                  const steps::TracedCells& traced) {
+  const auto figures = std::make_shared<const RunFigures>(run, traced);
+  const auto& results = figures->results;
+  Report report = begin_report(run);
+  report.figures.push_back(figures);
+  report.rows = cell_table(*figures);
+  append(report, run_heading(run));
+  report.sections.push_back(wrong_data_section(run));
+  append(report, verdict_report(*figures));
+  append(report, result_report(*figures));
+  append(report, saturation_report(run, results));
+  append(report, step_report(*figures));
+  append(report, launch_report(run, results));
+  append(report, power_report(run, results));
+  if (price_per_gpu)
+    append(report, price_report(run, results, figures->scalings, *price_per_gpu));
+  append(report, traffic_report(run, results));
+  append(report, library_report(run));
+  append(report, cpu_report(run));
+  append(report, normality_report(run, results));
+  append(report, proof_report(run));
+  append(report, nccl_prediction_report(run, results, figures->verdicts));
+  append(report, tracing_cost_report(run));
+  append(report, problem_report(run));
+  report.sections.push_back(outlook_section(*figures));
+  report.sections.push_back(reading_section(*figures));
+  report.sections.push_back(method_section(*figures));
+  report.sections.push_back(summary_section(*figures));
+  // A terminal shows the end of a long report: what matters most is said again there.
+  report.sections.push_back(answer_section(*figures));
+  report.sections.push_back(wrong_data_section(run));
+  return report;
+}
+
+Report brief_report(const RunSummary& run) {
+  const auto figures = std::make_shared<const RunFigures>(run);
+  Report report = begin_report(run);
+  report.figures.push_back(figures);
+  report.rows = cell_table(*figures);
+  report.sections.push_back(wrong_data_section(run));
+  append(report, verdict_report(*figures));
+  report.sections.push_back(outlook_section(*figures));
+  if (figures->settings.empty()) // nothing was compared
+    report.sections.push_back(summary_section(*figures));
+  return report;
+}
+
 std::string render_report(const RunSummary& run, Format format, std::optional<double> price_per_gpu,
-                          const steps::TracedCells& traced) {
-  if (is_p2p(run))
-    return format == Format::json  ? render_p2p_json(run)
-           : format == Format::csv ? render_p2p_csv(run)
-                                   : render_p2p_table(run);
+                          const steps::TracedCells& traced, Extent extent) {
+  const Report report = is_p2p(run)               ? p2p_report(run)
+                        : extent == Extent::brief ? brief_report(run)
+                                                  : run_report(run, price_per_gpu, traced);
   switch (format) {
   case Format::table:
-    return render_table_report(run, price_per_gpu, traced);
+    return write_text(report);
   case Format::json:
-    return render_json_report(run, price_per_gpu, traced);
+    return write_json(report);
   case Format::csv:
-    return render_csv_report(run);
+    return write_csv(report);
+  case Format::markdown:
+    return write_markdown(report);
   }
   return "";
 }

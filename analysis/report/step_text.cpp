@@ -13,13 +13,18 @@ std::string ms_text(double ns) {
                               : fmt::format("{:.1f}", ms);
 }
 
-std::string percent_text(double share) {
-  std::string text = fmt::format("{:.1f}", 100 * share);
-  return text == "-0.0" ? "0.0" : text;
+Value estimate_text(const std::optional<Estimate>& estimate, double unit, int digits) {
+  if (!estimate)
+    return nullptr;
+  auto number = [&](double value) { return shown(value * unit, {Unit::fixed, digits}); };
+  std::string text = number(estimate->value);
+  if (const Interval* interval = telling(*estimate))
+    text += fmt::format(" [{}, {}]", number(interval->low), number(interval->high));
+  return text;
 }
 
-std::string ranks_text(const steps::StepResult& one) {
-  return std::to_string(one.step.ranks.size());
+std::size_t rank_count(const steps::StepResult& one) {
+  return one.step.ranks.size();
 }
 
 std::string parts_text(workload::StepParts parts) {
@@ -33,31 +38,19 @@ std::string parts_text(workload::StepParts parts) {
   }
 }
 
-void append_loss_columns(std::vector<base::TextTable::Column>& columns, LossColumns more) {
-  auto add = [&](const char* name, const char* where_tight) {
-    columns.push_back({more.any() ? where_tight : name});
-  };
-  add("wait", "wait");
-  add("transfer", "trans.");
+std::vector<std::pair<steps::Loss, std::string>> loss_titles(LossColumns more) {
+  using enum steps::Loss;
+  std::vector<std::pair<steps::Loss, std::string>> titles{{exposed_wait, "wait"},
+                                                          {exposed_transfer, "transfer"}};
   if (more.copy)
-    add("copy", "copy");
-  add("slowed", "slow");
-  add("stragg.", "strag");
-  add("prep", "prep");
-  add("idle", "idle");
+    titles.emplace_back(exposed_copy, "copy");
+  titles.insert(
+      titles.end(),
+      {{slowed_compute, "slowed"}, {stragglers, "stragg."}, {preparation, "prep"}, {idle, "idle"}});
   if (more.clocks)
-    add("clocks", "clock");
-  add("other", "other");
-  add("sum", "sum");
-}
-
-void append_loss_cells(std::vector<std::string>& cells, const steps::LossAccount& account,
-                       LossColumns more) {
-  for (const auto& [loss, name] : enum_names(steps::Loss{}))
-    if ((more.copy || loss != steps::Loss::exposed_copy) &&
-        (more.clocks || loss != steps::Loss::clocks))
-      cells.push_back(percent_text(account.of(loss)));
-  cells.push_back(percent_text(account.sum()));
+    titles.emplace_back(clocks, "clocks");
+  titles.emplace_back(other, "other");
+  return titles;
 }
 
 } // namespace ncclprobe::analysis

@@ -2,29 +2,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/report/report_value.h"
 #include "analysis/steps/scaling.h"
-#include "base/text_table.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 // How the sections on steps write their figures.
 namespace ncclprobe::analysis {
 
-std::string ms_text(double ns); // five digits or fewer: the columns have to fit
-std::string percent_text(double share);
-std::string ranks_text(const steps::StepResult& one);
+std::string ms_text(double ns); // five digits or fewer
+// "1.05 [1.03, 1.07]", in `unit`s; null if absent.
+Value estimate_text(const std::optional<Estimate>& estimate, double unit, int digits);
+std::size_t rank_count(const steps::StepResult& one);
 std::string parts_text(workload::StepParts parts);
 
 // Terms of a loss account that not every table has a column for.
 struct LossColumns {
   bool copy = false;   // where input is copied
   bool clocks = false; // where they took anything
-  bool any() const { return copy || clocks; }
 };
-// Of a table of loss accounts: the terms in points of 100, and their sum.
-void append_loss_columns(std::vector<base::TextTable::Column>& columns, LossColumns more);
-void append_loss_cells(std::vector<std::string>& cells, const steps::LossAccount& account,
-                       LossColumns more);
+std::vector<std::pair<steps::Loss, std::string>> loss_titles(LossColumns more);
+// Of a table of loss accounts: the terms in points of 100, and their sum. `account_of(row)` points
+// to one; null: the row has none.
+template <typename Row, typename AccountOf>
+void show_losses(TableOf<Row>& table, LossColumns more, AccountOf account_of) {
+  for (const auto& [loss, title] : loss_titles(more))
+    table.show(title,
+               [=, loss = loss](const Row& row) -> Value {
+                 const steps::LossAccount* account = account_of(row);
+                 return account ? Value(account->of(loss)) : Value();
+               },
+               {Unit::share});
+  table.show("sum",
+             [=](const Row& row) -> Value {
+               const steps::LossAccount* account = account_of(row);
+               return account ? Value(account->sum()) : Value();
+             },
+             {Unit::share});
+}
 
 } // namespace ncclprobe::analysis

@@ -3,9 +3,8 @@
 
 #include "analysis/report/tracing_section.h"
 
+#include "analysis/report/label_columns.h"
 #include "analysis/report/label_words.h"
-#include "base/text_table.h"
-#include "base/units.h"
 
 #include <algorithm>
 
@@ -28,44 +27,41 @@ std::string cost_text(const TracingCost& cost) {
   return text;
 }
 
-std::string render_tracing_cost(const RunSummary& run) {
+Report tracing_cost_report(const RunSummary& run) {
   std::vector<TracingCost> costs = tracing_costs(run);
   if (costs.empty())
-    return "";
-  using Align = base::TextTable::Align;
-  base::TextTable table({{"setting, workload", Align::left},
-                         {"size"},
-                         {"traced us"},
-                         {"processes"},
-                         {"tracing cost [95%]", Align::left}});
-  std::vector<std::string> settings; // in order of appearance
-  for (const TracingCost& cost : costs)
-    if (std::ranges::find(settings, cost.traced.setting) == settings.end())
-      settings.push_back(cost.traced.setting);
-  constexpr int k_name_columns = 38;
-  for (const std::string& setting : settings) {
-    for (const std::string& line : wrap(printable(setting), k_name_columns))
-      table.add_row({line});
-    for (const TracingCost& cost : costs) {
-      const SettingResult& traced = cost.traced;
-      if (traced.setting != setting)
-        continue;
-      auto name = wrap(describe(traced), k_name_columns - 2);
-      table.add_row({"  " + name.front(), base::format_bytes(traced.label.bytes),
-                     format_number(traced.time_ns / 1000),
-                     fmt::format("{} + {}", traced.processes.size(), cost.untraced_processes),
-                     cost_text(cost)});
-      for (std::size_t i = 1; i < name.size(); ++i)
-        table.add_row({"    " + name[i]});
-    }
-  }
-  std::string out =
-      "What tracing cost (traced processes against untraced ones of the same blocks)\n";
-  out += table.render(2);
-  if (std::ranges::none_of(costs, [](const TracingCost& cost) { return cost.test.has_value(); }))
-    out += paragraph(
-        "", "So few processes give no interval: --repeat 5 or more shows how sure it is.", 2);
-  return out;
+    return {};
+  const bool any_interval =
+      std::ranges::any_of(costs, [](const TracingCost& cost) { return cost.test.has_value(); });
+  TableOf<TracingCost> table(std::move(costs));
+  using Row = const TracingCost&;
+  table.add("setting", [](Row one) { return one.traced.setting; })
+      .titled("setting")
+      .left(28)
+      .once();
+  add_label(
+      table, [](Row one) -> auto& { return one.traced.label; });
+  table.show("workload", [](Row one) { return describe(one.traced); }).left(28);
+  table.show("size", [](Row one) { return one.traced.label.bytes; }, {Unit::size});
+  table.add("traced_us", [](Row one) { return one.traced.time_ns / 1e3; })
+      .titled("traced us", {Unit::number});
+  table.add("traced_processes", [](Row one) { return one.traced.processes.size(); });
+  table.add("untraced_processes", &TracingCost::untraced_processes);
+  table.show("processes", [](Row one) {
+    return fmt::format("{} + {}", one.traced.processes.size(), one.untraced_processes);
+  });
+  table.add("time_ratio", [](Row one) { return six_digits(one.ratio); });
+  table.add("interval",
+            [](Row one) { return one.test ? interval_value(one.test->interval) : Value(); });
+  table.add("too_few_processes", &TracingCost::too_few_processes);
+  table.show("tracing cost [95%]", cost_text).left();
+  Section section{"tracing_cost",
+                  "What tracing cost (traced processes against untraced ones of the same blocks)",
+                  {View{table.table()}}};
+  if (!any_interval)
+    section.blocks.push_back(
+        Text{"", "So few processes give no interval: --repeat 5 or more shows how sure it is.", 2});
+  return {.sections = {std::move(section)}, .data = {{"tracing_cost", table.table()}}};
 }
 
 } // namespace ncclprobe::analysis

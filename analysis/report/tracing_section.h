@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/report/report_value.h"
 #include "analysis/verdict/tracing_cost.h"
 
 #include <string>
@@ -12,6 +13,6 @@ namespace ncclprobe::analysis {
 std::string cost_text(const TracingCost& cost);
 
 // What tracing cost, cell by cell; empty for a run without traced trials.
-std::string render_tracing_cost(const RunSummary& run);
+Report tracing_cost_report(const RunSummary& run);
 
 } // namespace ncclprobe::analysis

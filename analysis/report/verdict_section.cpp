@@ -3,18 +3,18 @@
 
 #include "analysis/report/verdict_section.h"
 
+#include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
+#include "analysis/report/label_columns.h"
 #include "analysis/report/label_words.h"
 #include "analysis/results/conditions.h"
 #include "analysis/verdict/slowest_trial.h"
-#include "base/text_table.h"
 
 #include <algorithm>
+#include <map>
 
 namespace ncclprobe::analysis {
 namespace {
-
-using base::TextTable;
 
 // "5", "5 to 10".
 std::string range_text(std::size_t low, std::size_t high) {
@@ -47,126 +47,264 @@ bool any_throttled(const Verdicts& verdicts) {
                      [](const Comparison& one) { return one.throttled; });
 }
 
+// A part of a family's sizes in which one setting is the best of those with a verdict.
+struct Advice {
+  const SettingResult* setting = nullptr; // at the first size
+  std::uint64_t last_bytes = 0;
+  double best_ratio = 1;
+  bool can_be_exported = false;
+};
+
+bool is_variable(const model::Setting& setting) {
+  return setting.name.starts_with("NCCL_") &&
+         setting.name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
+             std::string::npos;
+}
+
+// For a shell.
+std::string quoted(const std::string& value) {
+  if (value.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                              "_-+=:,./^") == std::string::npos)
+    return value;
+  std::string out = "'";
+  for (char c : value)
+    out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string export_line(const SettingResult& result) {
+  std::string line = "export";
+  for (const model::Setting& setting : result.settings)
+    line += fmt::format(" {}={}", setting.name, quoted(setting.value));
+  return line;
+}
+
+std::vector<Advice> advices(const RunFigures& figures) {
+  std::map<std::string, const SettingVerdict*> usable;
+  for (const SettingVerdict& one : figures.settings)
+    if (one.wrong == 0 && one.withheld.empty())
+      usable[one.setting] = &one;
+  // The results are sorted by family, then size.
+  std::map<const SettingResult*, const Comparison*> best; // by the default in the same cell
+  std::vector<const SettingResult*> cells;                // that were compared
+  for (const Comparison& one : figures.verdicts.comparisons) {
+    auto [place, is_new] = best.try_emplace(one.baseline, nullptr);
+    if (is_new)
+      cells.push_back(one.baseline);
+    if (one.verdict == Verdict::better && usable.contains(one.setting->setting) &&
+        (!place->second || place->second->speed_ratio < one.speed_ratio))
+      place->second = &one;
+  }
+  std::ranges::stable_sort(cells, {},
+                           [](const SettingResult* cell) { return cell->label.placement; });
+  std::vector<Advice> out;
+  const SettingResult* last = nullptr; // the cell before
+  for (const SettingResult* cell : cells) {
+    const Comparison* one = best[cell];
+    const bool goes_on = one && last && best[last] && same_family(*cell, *last) &&
+                         best[last]->setting->setting == one->setting->setting;
+    if (goes_on) {
+      out.back().last_bytes = cell->label.bytes;
+      out.back().best_ratio = std::max(out.back().best_ratio, one->speed_ratio);
+    } else if (one) {
+      const auto& settings = one->setting->settings;
+      out.push_back({one->setting, cell->label.bytes, one->speed_ratio,
+                     model::label_of(settings) == one->setting->setting &&
+                         std::ranges::all_of(settings, is_variable)});
+    }
+    last = cell;
+  }
+  return out;
+}
+
+TablePtr advice_table(std::vector<Advice> all) {
+  TableOf<Advice> table(std::move(all));
+  using Row = const Advice&;
+  add_operation(
+      table, [](Row one) -> auto& { return one.setting->label; });
+  table.add("first_bytes", [](Row one) { return one.setting->label.bytes; });
+  table.add("last_bytes", &Advice::last_bytes);
+  table.add("setting", [](Row one) { return one.setting->setting; });
+  table.add("settings", [](Row one) { return settings_value(one.setting->settings); });
+  table.add("best_speed_ratio", [](Row one) { return six_digits(one.best_ratio); });
+  return table.table();
+}
+
+TablePtr settings_table(const std::vector<SettingVerdict>& settings) {
+  TableOf<SettingVerdict> table(settings);
+  table.add("setting", &SettingVerdict::setting).titled("setting against the default").left(36);
+  table.add("better", &SettingVerdict::better).titled("better");
+  table.add("worse", &SettingVerdict::worse).titled("worse");
+  table.add("no_difference", &SettingVerdict::no_difference).titled("no difference");
+  table.add("not_decided", &SettingVerdict::not_decided).titled("not decided");
+  table.add("too_noisy", &SettingVerdict::too_noisy);
+  table.add("wrong_data", &SettingVerdict::wrong).titled("wrong data");
+  table.add("cells", &SettingVerdict::cells).titled("cells");
+  return table.table();
+}
+
+TablePtr floors_table(const Verdicts& verdicts) {
+  static constexpr std::array<std::string_view, k_size_classes> k_classes{"to_64K", "to_4M",
+                                                                          "above_4M"};
+  using Floor = std::pair<std::string_view, NoiseFloor>;
+  std::vector<Floor> floors;
+  for (std::size_t c = 0; c < k_size_classes; ++c)
+    if (verdicts.floors[c])
+      floors.emplace_back(k_classes[c], *verdicts.floors[c]);
+  TableOf<Floor> table(std::move(floors));
+  table.add("sizes", &Floor::first);
+  table.add("ratio", [](const Floor& one) { return six_digits(one.second.ratio); });
+  table.add("cells", [](const Floor& one) { return one.second.cells; });
+  return table.table();
+}
+
+TablePtr arms_table(const Verdicts& verdicts) {
+  TableOf<ArmComparison> table(verdicts.arms);
+  add_label(
+      table, [](const ArmComparison& one) -> auto& { return one.result->label; });
+  table.add("ratio", [](const ArmComparison& one) { return six_digits(one.test.ratio); });
+  table.add("interval", [](const ArmComparison& one) { return interval_value(one.test.interval); });
+  return table.table();
+}
+
 } // namespace
 
-std::string answer_text(const std::vector<SettingVerdict>& settings, const Verdicts& verdicts) {
+std::vector<Finding> answer(const std::vector<SettingVerdict>& settings, const Verdicts& verdicts) {
   if (settings.empty())
-    return "";
-  std::vector<std::string> clear, mixed, wrong, withheld;
+    return {};
+  std::vector<Finding> clear, mixed, wrong, withheld;
   int open = 0, too_noisy = 0;
   for (const SettingVerdict& one : settings) {
-    std::string name = printable(one.setting);
     if (!one.withheld.empty())
-      withheld.push_back(fmt::format("No verdict on {}: {}.", name, printable(one.withheld)));
+      withheld.push_back({&k_withheld, {{"setting", one.setting}, {"why", one.withheld}}});
     else
       open += one.not_decided - one.too_noisy;
     too_noisy += one.too_noisy;
     if (one.wrong > 0)
-      wrong.push_back(name + " delivers wrong data: do not use it.");
+      wrong.push_back({&k_delivers_wrong_data, {{"setting", one.setting}}});
     else if (one.better > 0)
       (one.worse == 0 ? clear : mixed)
-          .push_back(fmt::format("{} is better in {} of {} cells (up to {:.2f}x) and worse in {}.",
-                                 name, one.better, one.cells(), one.best_ratio,
-                                 one.worse == 0 ? "none" : std::to_string(one.worse)));
+          .push_back({one.worse == 0 ? &k_better : &k_better_and_worse,
+                      {{"setting", one.setting},
+                       {"better", one.better},
+                       {"cells", one.cells()},
+                       {"best", ratio_text(one.best_ratio)},
+                       {"worse", one.worse}}});
   }
-  std::vector<std::string> answer;
-  if (verdicts.tested == 0 && open == 0 && !withheld.empty())
-    answer = {};
-  else if (verdicts.tested == 0)
-    answer = {fmt::format("Not decided: a verdict needs at least {} processes of the setting and "
-                          "of the default (--repeat {}).",
-                          k_least_processes, k_least_processes)};
-  else if (!clear.empty())
-    answer = clear;
-  else if (!mixed.empty())
-    answer = {"Keep the defaults, unless it is the better cells that matter to you: " +
-              join(mixed, " ")};
-  else if (2 * too_noisy > verdicts.tested)
-    answer = {"Too noisy to tell whether any setting is better."};
-  else
-    answer = {"Keep the defaults: no setting is better in any cell, beyond chance and the noise of "
-              "this run."};
+  std::vector<Finding> found;
+  if (verdicts.tested == 0 && (open > 0 || withheld.empty())) {
+    found.push_back({&k_not_decided, {{"least_processes", k_least_processes}}});
+  } else if (verdicts.tested > 0 && !clear.empty()) {
+    found = clear;
+  } else if (verdicts.tested > 0 && !mixed.empty()) {
+    found = mixed;
+    found.insert(found.begin(), {&k_keep_unless, {}});
+  } else if (verdicts.tested > 0) {
+    found.push_back({2 * too_noisy > verdicts.tested ? &k_too_noisy : &k_keep_defaults, {}});
+  }
   if (too_noisy > 0)
-    answer.push_back(fmt::format(
-        "{} of {} would have missed a difference of {:.0f}%.", too_noisy,
-        count_of(static_cast<std::size_t>(verdicts.tested), "comparison", "comparisons"),
-        100 * (k_largest_missed_ratio - 1)));
+    found.push_back({&k_would_have_missed,
+                     {{"too_noisy", too_noisy},
+                      {"comparisons", count_of(static_cast<std::size_t>(verdicts.tested),
+                                               "comparison", "comparisons")},
+                      {"percent", 100 * (k_largest_missed_ratio - 1)}}});
   if (verdicts.tested > 0 && open > 0)
-    answer.push_back(fmt::format("{} not decided.", count_of(static_cast<std::size_t>(open),
-                                                             "comparison is", "comparisons are")));
-  answer.insert(answer.end(), withheld.begin(), withheld.end());
-  answer.insert(answer.end(), wrong.begin(), wrong.end());
-  return join(answer, " ");
+    found.push_back(
+        {&k_open,
+         {{"open", count_of(static_cast<std::size_t>(open), "comparison is", "comparisons are")}}});
+  found.insert(found.end(), withheld.begin(), withheld.end());
+  found.insert(found.end(), wrong.begin(), wrong.end());
+  return found;
 }
 
-std::string noise_advice(const RunSummary& run, const std::vector<SettingResult>& results,
-                         const Verdicts& verdicts) {
+std::vector<Finding> noise_advice(const RunSummary& run, const std::vector<SettingResult>& results,
+                                  const Verdicts& verdicts) {
   std::size_t processes = 0;
   for (const Comparison& one : verdicts.comparisons)
     if (one.too_noisy)
       processes = std::max(processes, one.setting->processes.size());
   if (processes == 0)
-    return "";
-  std::string advice = fmt::format(
-      "Measure again on a machine that does nothing else (top and nvidia-smi show what runs "
-      "there), or take more processes of each setting (--repeat {}).",
-      2 * processes);
+    return {};
+  std::vector<Finding> advice{{&k_measure_again, {{"processes", 2 * processes}}}};
   if (std::string found = disturbances(summarise_conditions(run)); !found.empty())
-    advice += fmt::format(" In this run, {}.", found);
+    advice.push_back({&k_disturbed_run, {{"disturbances", found}}});
   auto slowest = slowest_trial(results);
   if (slowest && slowest->slower > k_largest_missed_ratio)
-    advice += fmt::format(" Trial {} ({}) was disturbed most: it took {:.1f} times as long as the "
-                          "setting's other processes.",
-                          slowest->trial, printable(slowest->setting), slowest->slower);
+    advice.push_back(
+        {&k_disturbed_trial,
+         {{"trial", slowest->trial}, {"setting", slowest->setting}, {"times", slowest->slower}}});
   return advice;
 }
 
-std::string render_answer(const RunSummary& run, const std::vector<SettingResult>& results,
-                          const Verdicts& verdicts) {
-  auto settings = setting_verdicts(results, verdicts);
-  if (settings.empty())
-    return "";
-  std::string out = paragraph("Answer", answer_text(settings, verdicts) + synthetic_mark(run), 13);
-  if (std::string advice = noise_advice(run, results, verdicts); !advice.empty())
-    out += paragraph("What to do", advice, 13);
-  if (verdicts.lowest_arms_p < k_alpha)
-    out += paragraph(
-        "Caution",
-        fmt::format("the default differs from itself (A/A, adjusted p {:.2g}): something changed "
-                    "during this run, and verdicts may come from that.",
-                    verdicts.lowest_arms_p),
-        13);
-  if (any_throttled(verdicts))
-    out += paragraph("Caution",
-                     "GPUs ran slower than asked for (throttled) in some processes: verdicts "
-                     "marked * compare such cells.",
-                     13);
-  TextTable table({{"setting against the default", TextTable::Align::left},
-                   {"better"},
-                   {"worse"},
-                   {"no difference"},
-                   {"not decided"},
-                   {"wrong data"},
-                   {"cells"}});
-  for (const SettingVerdict& one : settings) {
-    auto name = wrap(printable(one.setting), 34);
-    table.add_row({name.front(), std::to_string(one.better), std::to_string(one.worse),
-                   std::to_string(one.no_difference), std::to_string(one.not_decided),
-                   std::to_string(one.wrong), std::to_string(one.cells())});
-    for (std::size_t i = 1; i < name.size(); ++i)
-      table.add_row({"  " + name[i]});
-  }
-  return out + "\n" + table.render(2);
+Section answer_section(const RunFigures& figures) {
+  Section section{"answer"};
+  if (figures.settings.empty())
+    return section;
+  constexpr int k_hang = 13;
+  std::vector<Finding> found = answer(figures.settings, figures.verdicts);
+  if (is_synthetic(figures.run))
+    found.push_back({&k_of_synthetic_numbers, {}});
+  section.blocks.push_back(Findings{"Answer", std::move(found), k_hang});
+  if (auto advice = noise_advice(figures.run, figures.results, figures.verdicts); !advice.empty())
+    section.blocks.push_back(Findings{"What to do", std::move(advice), k_hang});
+  if (figures.verdicts.lowest_arms_p < k_alpha)
+    section.blocks.push_back(
+        Findings{"Caution", {{&k_not_steady, {{"p", figures.verdicts.lowest_arms_p}}}}, k_hang});
+  if (any_throttled(figures.verdicts))
+    section.blocks.push_back(Findings{"Caution", {{&k_throttled_comparisons, {}}}, k_hang});
+  for (const Advice& one : advices(figures))
+    if (one.can_be_exported) {
+      const SettingResult& result = *one.setting;
+      std::string sizes = cell_size(result.label);
+      if (one.last_bytes != result.label.bytes && sizes != k_no_size)
+        sizes += "-" + size_text(one.last_bytes);
+      section.blocks.push_back(
+          Text{"To set",
+               fmt::format("for {}{}: up to {}{}", cell_name(result),
+                           sizes == k_no_size ? "" : ", " + sizes, ratio_text(one.best_ratio),
+                           synthetic_mark(figures.run)),
+               k_hang});
+      section.blocks.push_back(Code{{export_line(result)}, k_hang});
+    }
+  return section;
 }
 
-std::string render_method(const Verdicts& verdicts) {
+Report verdict_report(const RunFigures& figures) {
+  const Verdicts& verdicts = figures.verdicts;
+  const TablePtr settings = settings_table(figures.settings);
+  Report report{
+      .sections = {answer_section(figures)},
+      .data = {
+          {"verdicts",
+           Object{{"answer", in_words(answer(figures.settings, verdicts))},
+                  {"advice", in_words(noise_advice(figures.run, figures.results, verdicts))},
+                  {"test",
+                   "Welch's t-test on logarithms of process medians, also with the typical scatter "
+                   "of the cell and of the size class: the largest p, the widest interval"},
+                  {"correction", "Holm"},
+                  {"alpha", k_alpha},
+                  {"confidence", k_confidence},
+                  {"least_processes", k_least_processes},
+                  {"largest_missed_ratio", k_largest_missed_ratio},
+                  {"tested", verdicts.tested},
+                  {"settings", settings},
+                  {"to_set", advice_table(advices(figures))},
+                  {"noise_floor", floors_table(verdicts)},
+                  {"lowest_default_arms_p", six_digits(verdicts.lowest_arms_p)},
+                  {"default_arms", arms_table(verdicts)}}}}};
+  if (settings->rows > 0)
+    report.sections.push_back({"verdicts", "", {View{settings}}});
+  return report;
+}
+
+Section method_section(const RunFigures& figures) {
+  const Verdicts& verdicts = figures.verdicts;
+  Section section{"method"};
   if (verdicts.comparisons.empty())
-    return "";
-  constexpr int k_hang = 2;
-  std::string out = "\nHow the verdicts were reached\n";
-  out += paragraph(
-      "",
-      fmt::format("One observation is one process: the median of its times in a cell. Setting "
+    return section;
+  section.title = "How the verdicts were reached";
+  auto add = [&](std::string text) { section.blocks.push_back(Text{"", std::move(text), 2}); };
+  add(fmt::format("One observation is one process: the median of its times in a cell. Setting "
                   "(n = {}) and default, both arms (n = {}), are compared by Welch's "
                   "t-test on the logarithms of these times. The ratio is that of the geometric "
                   "means, above 1 if the setting is faster; its {:.0f}% interval is for that "
@@ -176,39 +314,32 @@ std::string render_method(const Verdicts& verdicts) {
                   "the cell, and of the same setting in all cells of its size class. The largest p "
                   "and the widest interval count.",
                   process_counts(verdicts, &Comparison::setting),
-                  process_counts(verdicts, &Comparison::baseline), 100 * k_confidence),
-      k_hang);
-  out += paragraph(
-      "",
-      fmt::format(
-          "Better or worse: p below {} after Holm's correction over the {} of this run, "
-          "and a ratio beyond the A/A noise floor. The chance of any false verdict is then about "
-          "{:.0f}% or less. Not decided: fewer than {} processes on a side, or too noisy: a "
-          "difference of {:.0f}% would have been missed. Everything else is no difference.",
-          k_alpha,
-          count_of(static_cast<std::size_t>(verdicts.tested), "comparison tested",
-                   "comparisons tested"),
-          100 * k_alpha, k_least_processes, 100 * (k_largest_missed_ratio - 1)),
-      k_hang);
-  if (verdicts.arms.empty())
-    return out + paragraph("", "A/A noise floor: not known, the default was not run in two arms.",
-                           k_hang);
+                  process_counts(verdicts, &Comparison::baseline), 100 * k_confidence));
+  add(fmt::format(
+      "Better or worse: p below {} after Holm's correction over the {} of this run, "
+      "and a ratio beyond the A/A noise floor. The chance of any false verdict is then about "
+      "{:.0f}% or less. Not decided: fewer than {} processes on a side, or too noisy: a "
+      "difference of {:.0f}% would have been missed. Everything else is no difference.",
+      k_alpha,
+      count_of(static_cast<std::size_t>(verdicts.tested), "comparison tested",
+               "comparisons tested"),
+      100 * k_alpha, k_least_processes, 100 * (k_largest_missed_ratio - 1)));
+  if (verdicts.arms.empty()) {
+    add("A/A noise floor: not known, the default was not run in two arms.");
+    return section;
+  }
   bool percentile =
       std::any_of(verdicts.floors.begin(), verdicts.floors.end(),
                   [](const auto& floor) { return floor && floor->cells >= k_percentile_cells; });
-  out += paragraph(
-      "",
-      fmt::format(
-          "A/A noise floor of this run: {}. It is the largest ratio{} between the "
-          "default's two arms, which differ in nothing. Their {:.0f}% interval excludes "
-          "1 in {} of {}; chance alone makes that {:.1f} on average.",
-          floor_text(verdicts),
-          percentile ? fmt::format(" (from {} cells on, the 95th percentile)", k_percentile_cells)
-                     : "",
-          100 * k_confidence, verdicts.arms_differ, count_of(verdicts.arms.size(), "cell", "cells"),
-          (1 - k_confidence) * static_cast<double>(verdicts.arms.size())),
-      k_hang);
-  return out;
+  add(fmt::format(
+      "A/A noise floor of this run: {}. It is the largest ratio{} between the "
+      "default's two arms, which differ in nothing. Their {:.0f}% interval excludes "
+      "1 in {} of {}; chance alone makes that {:.1f} on average.",
+      floor_text(verdicts),
+      percentile ? fmt::format(" (from {} cells on, the 95th percentile)", k_percentile_cells) : "",
+      100 * k_confidence, verdicts.arms_differ, count_of(verdicts.arms.size(), "cell", "cells"),
+      (1 - k_confidence) * static_cast<double>(verdicts.arms.size())));
+  return section;
 }
 
 } // namespace ncclprobe::analysis

@@ -2,29 +2,74 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/results/run_summary.h"
-#include "analysis/verdict/verdict.h"
+#include "analysis/report/report_value.h"
+#include "analysis/report/run_figures.h"
 
-#include <string>
 #include <vector>
 
 namespace ncclprobe::analysis {
 
-// The answer to "what should I set?" in one or two sentences. "Keep the defaults" is a normal one,
-// but where most comparisons would have missed a large difference it is "Too noisy to tell".
-// Empty if no setting was compared.
-std::string answer_text(const std::vector<SettingVerdict>& settings, const Verdicts& verdicts);
+// What a run's comparisons come to. The answer to "what should I set?" is made of these.
+inline constexpr FindingKind k_better{
+    "better", Severity::note,
+    "{setting} is better in {better} of {cells} cells (up to {best}) and worse in none."},
+    k_better_and_worse{
+        "better_and_worse", Severity::note,
+        "{setting} is better in {better} of {cells} cells (up to {best}) and worse in {worse}."},
+    k_keep_defaults{"keep_defaults", Severity::note,
+                    "Keep the defaults: no setting is better in any cell, beyond chance and the "
+                    "noise of this run."},
+    k_keep_unless{"keep_defaults_unless", Severity::note,
+                  "Keep the defaults, unless it is the better cells that matter to you:"},
+    k_not_decided{
+        "too_few_processes", Severity::warning,
+        "Not decided: a verdict needs at least {least_processes} processes of the setting "
+        "and of the default (--repeat {least_processes})."},
+    k_too_noisy{"too_noisy", Severity::warning, "Too noisy to tell whether any setting is better."},
+    k_would_have_missed{"would_have_missed", Severity::warning,
+                        "{too_noisy} of {comparisons} would have missed a difference of "
+                        "{percent:.0f}%."},
+    k_open{"not_decided", Severity::note, "{open} not decided."},
+    k_withheld{"verdict_withheld", Severity::warning, "No verdict on {setting}: {why}."},
+    k_delivers_wrong_data{"delivers_wrong_data", Severity::error,
+                          "{setting} delivers wrong data: do not use it."},
+    k_of_synthetic_numbers{"answer_is_synthetic", Severity::warning, "[SYNTHETIC]"};
 
-// What to do about comparisons that are too noisy to tell, and what disturbed them if that is
-// known. Empty if there are none.
-std::string noise_advice(const RunSummary& run, const std::vector<SettingResult>& results,
-                         const Verdicts& verdicts);
+// What to do about a run that is too noisy, and what disturbed it if that is known.
+inline constexpr FindingKind k_measure_again{
+    "measure_again", Severity::note,
+    "Measure again on a machine that does nothing else (top and nvidia-smi show "
+    "what runs there), or take more processes of each setting (--repeat "
+    "{processes})."},
+    k_disturbed_run{"disturbed_run", Severity::warning, "In this run, {disturbances}."},
+    k_disturbed_trial{"disturbed_trial", Severity::warning,
+                      "Trial {trial} ({setting}) was disturbed most: it took {times:.1f} times as "
+                      "long as the setting's other processes."};
 
-// The answer, setting by setting: the first thing after the heading. Empty likewise.
-std::string render_answer(const RunSummary& run, const std::vector<SettingResult>& results,
-                          const Verdicts& verdicts);
+// What casts doubt on verdicts.
+inline constexpr FindingKind k_not_steady{
+    "default_differs_from_itself", Severity::warning,
+    "the default differs from itself (A/A, adjusted p {p:.2g}): something changed "
+    "during this run, and verdicts may come from that."},
+    k_throttled_comparisons{"throttled_comparisons", Severity::warning,
+                            "GPUs ran slower than asked for (throttled) in some processes: "
+                            "verdicts marked * compare such cells."};
+
+// "Keep the defaults" is a normal answer, but where most comparisons would have missed a large
+// difference it is "Too noisy to tell". Empty if no setting was compared.
+std::vector<Finding> answer(const std::vector<SettingVerdict>& settings, const Verdicts& verdicts);
+
+// About comparisons that are too noisy to tell. Empty if there are none.
+std::vector<Finding> noise_advice(const RunSummary& run, const std::vector<SettingResult>& results,
+                                  const Verdicts& verdicts);
+
+// The answer with what to set, ready to paste, for which operations and sizes: the first thing
+// after the heading, and the last of all. Empty if no setting was compared.
+Section answer_section(const RunFigures& figures);
+// Then the counts of each setting, and all that machines read of the verdicts.
+Report verdict_report(const RunFigures& figures);
 
 // By what method, with the numbers of this run. Empty if no setting was compared.
-std::string render_method(const Verdicts& verdicts);
+Section method_section(const RunFigures& figures);
 
 } // namespace ncclprobe::analysis

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace ncclprobe::base {
 namespace {
@@ -54,9 +55,9 @@ std::vector<std::string> wrap(std::string_view unsafe_text, int columns) {
   return lines;
 }
 
-std::string paragraph(std::string_view title, std::string_view text, int hang) {
+std::string paragraph(std::string_view title, std::string_view text, int hang, int columns) {
   std::string out;
-  for (const std::string& line : wrap(text, k_report_columns - hang)) {
+  for (const std::string& line : wrap(text, columns - hang)) {
     std::string row = fmt::format("{:<{}}{}", out.empty() ? title : "", hang, line);
     row.erase(row.find_last_not_of(' ') + 1);
     out += row + "\n";
@@ -94,6 +95,27 @@ std::string format_number(std::optional<double> value) {
     return "-";
   return *value > 0 && *value < 0.01 ? fmt::format("{:.4f}", *value)
                                      : fmt::format("{:.2f}", *value);
+}
+
+std::string size_text(std::uint64_t bytes) {
+  std::string exact = format_bytes(bytes);
+  const auto digits = exact.find_first_not_of("0123456789");
+  if (std::min(digits, exact.size()) <= 4)
+    return exact;
+  auto value = static_cast<double>(bytes);
+  std::string_view units = "KMGT";
+  for (value /= 1024; value >= 1000 && units.size() > 1; value /= 1024)
+    units.remove_prefix(1);
+  const std::string rounded = fmt::format("{:.4g}{}", value, units.front());
+  return rounded.find('.') == std::string::npos ? exact : rounded; // not to pass for a round size
+}
+
+std::string ratio_text(double ratio) {
+  int digits = 2;
+  const double difference = std::abs(ratio - 1);
+  while (digits < 4 && difference >= 0.5e-4 && difference < 0.5 * std::pow(10, -digits))
+    ++digits;
+  return fmt::format("{:.{}f}x", ratio, digits);
 }
 
 std::string percent_above(double ratio) {

@@ -6,8 +6,6 @@
 #include "base/printable.h"
 #include "base/text_layout.h"
 
-#include <fmt/format.h>
-
 namespace ncclprobe::base {
 
 void add_wrapped_row(TextTable& table, std::vector<std::string> cells,
@@ -30,11 +28,6 @@ void add_wrapped_row(TextTable& table, std::vector<std::string> cells,
   table.add_row(std::move(cells));
   for (auto& row : below)
     table.add_row(std::move(row));
-}
-
-std::string rows_left_out(std::size_t all) {
-  return all > k_rows_shown ? fmt::format("  ... {} more (JSON has them)\n", all - k_rows_shown)
-                            : "";
 }
 
 } // namespace ncclprobe::base

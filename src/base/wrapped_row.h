@@ -14,9 +14,4 @@ namespace ncclprobe::base {
 void add_wrapped_row(TextTable& table, std::vector<std::string> cells,
                      const std::vector<int>& widths);
 
-// What follows a table of which only the first rows are shown: how many more there are, empty if
-// none.
-inline constexpr std::size_t k_rows_shown = 40; // the JSON has all
-std::string rows_left_out(std::size_t all);
-
 } // namespace ncclprobe::base

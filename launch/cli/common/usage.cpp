@@ -95,6 +95,8 @@ Result<void> take_format_of_output(Options& options) {
     return {};
   std::string suffix = std::filesystem::path(output->write().front()).extension().string();
   suffix.erase(0, 1);
+  if (suffix == "md")
+    suffix = "markdown";
   for (const std::string& choice : format->choices)
     if (!suffix.empty() && (choice == suffix || choice.ends_with("-" + suffix)))
       return format->read(choice);

@@ -27,8 +27,8 @@ base::Result<std::string> text_of(const ReportOptions& options) {
   auto read = read_summary_or_parts(options.run_file);
   // A trace by itself has nothing but its timeline.
   if (!read && read.error().code == base::Errc::protocol &&
-      options.format != analysis::Format::csv && options.prices.empty() &&
-      store::TraceFile::open(options.run_file))
+      options.format != analysis::Format::csv && options.format != analysis::Format::markdown &&
+      options.prices.empty() && store::TraceFile::open(options.run_file))
     return timeline_text(options);
   NCCLPROBE_TRY_ASSIGN(const analysis::RunSummary run, std::move(read));
   std::optional<double> price_per_gpu;
@@ -38,8 +38,12 @@ base::Result<std::string> text_of(const ReportOptions& options) {
   if (!options.prices.empty()) {
     NCCLPROBE_TRY_ASSIGN(price_per_gpu, analysis::price_per_gpu(run, options.prices));
   }
+  if (options.brief && analysis::is_p2p(run))
+    return base::fail(base::Errc::invalid_argument,
+                      "--brief goes with collectives and steps, and this run is of P2P transfers");
   return analysis::render_report(run, options.format.value_or(analysis::Format::table),
-                                 price_per_gpu, traced_steps(options.run_file, run));
+                                 price_per_gpu, traced_steps(options.run_file, run),
+                                 options.brief ? analysis::Extent::brief : analysis::Extent::whole);
 }
 
 } // namespace

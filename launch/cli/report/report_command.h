@@ -20,6 +20,7 @@ struct ReportOptions {
   std::filesystem::path run_file;
   std::optional<analysis::Format> format; // unset: a table
   base::Destination output;               // without a file: standard output
+  bool brief = false;                     // only the answer
   bool fold = false;                      // first make the run file of what lies in parts
   std::map<std::string, double> prices;   // by GPU name, "" for any; none: not asked for
   // The timeline of a trace, instead of the run's figures.

@@ -17,7 +17,7 @@ base::Result<void> check(ReportOptions& options) {
   auto refuse = [](const char* why) { return base::fail({base::Errc::invalid_argument, why, ""}); };
   options.timeline = options.timeline || std::filesystem::is_directory(options.run_file);
   const bool csv = options.format == analysis::Format::csv;
-  if (options.timeline && csv)
+  if (options.timeline && (csv || options.format == analysis::Format::markdown))
     return refuse("the timeline is printed as table or json; ncclprobe export --csv writes the "
                   "tables of a trace");
   if (!options.timeline &&
@@ -25,6 +25,8 @@ base::Result<void> check(ReportOptions& options) {
     return refuse("--trial, --steps, --window and --ranks are for the timeline: add --timeline");
   if (!options.prices.empty() && (options.timeline || csv))
     return refuse("--price goes with the report as table or json");
+  if (options.brief && (options.timeline || !options.prices.empty()))
+    return refuse("--brief prints the answer of a run, without --timeline and --price");
   return {};
 }
 
@@ -37,6 +39,7 @@ Usage report_usage(ReportOptions& into) {
       .about = k_report_about,
       .examples =
           {{"ncclprobe report run.h5"},
+           {"ncclprobe report run.h5 --brief", "what to set, ready to paste"},
            {"ncclprobe report run.h5 -o run.csv"},
            {"ncclprobe report run.h5 --timeline", "what the traced trial's devices did"},
            {"ncclprobe report run.h5 --timeline --window step:3-5", "of these steps only"},
@@ -49,6 +52,7 @@ Usage report_usage(ReportOptions& into) {
                          "folder of a captured job"),
             flag("fold", into.fold,
                  "First make the run file and the trace files of a stopped run from RUN.h5.parts"),
+            flag("brief", into.brief, "Only the answer: what to set, and how sure that is"),
             flag("timeline", into.timeline,
                  "Of a traced trial: steps, overlap, waits, stragglers, clocks, losses"),
             trial_option(into.trial),

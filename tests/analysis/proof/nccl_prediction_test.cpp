@@ -3,6 +3,7 @@
 
 #include "analysis/proof/nccl_prediction.h"
 #include "analysis/report/nccl_section.h"
+#include "analysis/report/written.h"
 #include "analysis/run_builder.h"
 #include "support/catch.h"
 
@@ -89,12 +90,12 @@ TEST_CASE("The report shows predictions with their ratios") {
   const auto results = setting_results(run);
   const Verdicts verdicts = judge(results);
 
-  const std::string text = render_nccl_predictions(run, results, verdicts);
-  const auto json = nccl_predictions_json(run, results, verdicts);
+  const std::string text = text_of(nccl_prediction_report(run, results, verdicts));
+  const auto json = json_of(nccl_prediction_report(run, results, verdicts), "nccl_predictions");
 
   CHECK_THAT(text, ContainsSubstring("NCCL's own predictions"));
   CHECK_THAT(text, ContainsSubstring("RING LL128"));
-  CHECK_THAT(text, ContainsSubstring("1.25x by RING SIMPLE (NCCL_PROTO=Simple)"));
+  CHECK_THAT(text, ContainsSubstring("1.25x by RING") && ContainsSubstring("(NCCL_PROTO=Simple)"));
   CHECK_THAT(text, ContainsSubstring("1.22")); // 50.02 / 40.97
   REQUIRE(json.size() == 1);
   CHECK(json[0]["measured_to_predicted"].get<double>() == Approx(50.02 / 40.97).epsilon(0.001));
@@ -113,9 +114,10 @@ TEST_CASE("What NCCL itself told of a cell goes before its table") {
   REQUIRE(predictions.size() == 1);
   CHECK(predictions[0].is_told);
   CHECK(predictions[0].expected.time_us == Approx(44.5));
-  CHECK_THAT(render_nccl_predictions(run, results, verdicts),
+  CHECK_THAT(text_of(nccl_prediction_report(run, results, verdicts)),
              ContainsSubstring("by NCCL itself (ncclGroupSimulateEnd)"));
-  CHECK(nccl_predictions_json(run, results, verdicts)[0]["predicted_by"] == "ncclGroupSimulateEnd");
+  CHECK(json_of(nccl_prediction_report(run, results, verdicts),
+                "nccl_predictions")[0]["predicted_by"] == "ncclGroupSimulateEnd");
 }
 
 TEST_CASE("A run whose companions logged no table has no such section") {
@@ -125,5 +127,5 @@ TEST_CASE("A run whose companions logged no table has no such section") {
       evidence.log.clear();
   const auto results = setting_results(run);
 
-  CHECK(render_nccl_predictions(run, results, judge(results)).empty());
+  CHECK(text_of(nccl_prediction_report(run, results, judge(results))).empty());
 }

@@ -3,6 +3,7 @@
 
 #include "analysis/report/launch_section.h"
 #include "analysis/report/report.h"
+#include "analysis/report/written.h"
 #include "analysis/run_builder.h"
 #include "support/catch.h"
 
@@ -55,7 +56,8 @@ TEST_CASE("the same operation launched in another way is found by the word that 
 
 TEST_CASE("the report shows what a graph and a priority change") {
   model::Run run = run_with();
-  std::string text = render_launches(run, setting_results(run));
+  const auto results = setting_results(run);
+  std::string text = text_of(launch_report(run, results));
 
   CHECK(text ==
         "Launched directly and as a graph, default settings\n"
@@ -80,7 +82,8 @@ TEST_CASE("long names of what was launched in two ways wrap") {
   }
   run.trials.push_back(trial);
 
-  CHECK(render_launches(run, setting_results(run)) ==
+  const auto results = setting_results(run);
+  CHECK(text_of(launch_report(run, results)) ==
         "Launched directly and as a graph, default settings\n"
         "  operation              ranks     size  timed  launch us   graph  time us    graph  "
         "change\n"

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/report/problems.h"
+#include "analysis/report/written.h"
 #include "analysis/run_builder.h"
 #include "analysis/steps/step_builder.h"
 #include "support/catch.h"
@@ -21,7 +22,7 @@ TEST_CASE("steps that failed are named by their ranks and parts, not by bytes") 
   }
   run.trials[0].outcome = run.trials[0].cells.back().outcome;
 
-  const std::string text = analysis::render_problems(run);
+  const std::string text = text_of(analysis::problem_report(run));
 
   CHECK_THAT(text,
              ContainsSubstring("ddp m, f32, batch 8, 2 ranks; 2 ranks, compute alone: failed") &&

@@ -4,6 +4,7 @@
 #include "analysis/proof/proof_runs.h"
 #include "analysis/report/proof_section.h"
 #include "analysis/report/report.h"
+#include "analysis/report/written.h"
 #include "support/catch.h"
 #include "support/golden.h"
 
@@ -14,12 +15,13 @@ using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
 
 TEST_CASE("what the settings did reads as agreed") {
-  support::check_golden("report-proof.txt", render_proof(proof_run()));
-  support::check_golden("report-proof.json", proof_json(proof_run()).dump(2) + "\n");
+  support::check_golden("report-proof.txt", text_of(proof_report(proof_run())));
+  const auto json = nlohmann::ordered_json::parse(write_json(proof_report(proof_run())));
+  support::check_golden("report-proof.json", json["proof"].dump(2) + "\n");
 }
 
 TEST_CASE("a run without companions says nothing of proofs") {
-  CHECK(render_proof(make_gpu_run(2)).empty());
+  CHECK(text_of(proof_report(make_gpu_run(2))).empty());
   CHECK(render_report(make_gpu_run(2), Format::json).find("\"proof\"") == std::string::npos);
 }
 

@@ -266,6 +266,50 @@ TEST_CASE("every CSV row has as many fields as the header") {
     CHECK(split_fields(line).size() == columns);
 }
 
+TEST_CASE("the brief report is the answer alone, with what to set ready to paste") {
+  const RunSummary run(sweep_run());
+
+  std::string text = render_report(run, Format::table, {}, {}, Extent::brief);
+
+  CHECK(text.rfind("Answer ", 0) == 0);
+  CHECK_THAT(text,
+             ContainsSubstring(
+                 "\n             export NCCL_ALGO=Tree NCCL_PROTO=Simple NCCL_MIN_CTAS=16\n") &&
+                 !ContainsSubstring("How the verdicts were reached"));
+  CHECK_THAT(render_report(RunSummary(steps_run()), Format::table, {}, {}, Extent::brief),
+             ContainsSubstring("Keep the defaults"));
+}
+
+TEST_CASE("what to set is named by ranges of sizes") {
+  const RunSummary run(sweep_run());
+  auto json = nlohmann::json::parse(render_report(run, Format::json));
+
+  const auto& to_set = json["verdicts"]["to_set"];
+  REQUIRE(to_set.size() == 2);
+  CHECK(to_set[0]["workload"] == "all_reduce");
+  CHECK(to_set[0]["first_bytes"] == 1 << 10);
+  CHECK(to_set[0]["last_bytes"] == 256 << 20);
+  CHECK(to_set[0]["settings"][2]["name"] == "NCCL_MIN_CTAS");
+  CHECK(to_set[1]["workload"] == "all_gather");
+  CHECK(to_set[1]["first_bytes"] == 16 << 20); // at 1M nothing is better
+}
+
+TEST_CASE("the answer stands last as well as first") {
+  std::string text = render_report(RunSummary(sweep_run()), Format::table);
+
+  CHECK(occurrences(text, "\nAnswer  ") == 2);
+  CHECK(text.rfind("export NCCL_ALGO=Tree") > text.find("In short, with default settings"));
+}
+
+TEST_CASE("a report in Markdown has its tables in pipes and its lines to paste as code") {
+  std::string text = render_report(RunSummary(sweep_run()), Format::markdown);
+
+  CHECK_THAT(text, ContainsSubstring("| size | time us | algbw GB/s | busbw GB/s |") &&
+                       ContainsSubstring("\n    export NCCL_ALGO=Tree"));
+  CHECK_THAT(render_report(RunSummary(failures_run()), Format::markdown),
+             !ContainsSubstring("\x1b"));
+}
+
 TEST_CASE("same run, same text") {
   CHECK(render_report(failures_run(), Format::table) ==
         render_report(failures_run(), Format::table));

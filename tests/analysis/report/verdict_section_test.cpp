@@ -23,26 +23,26 @@ SettingVerdict counts(const std::string& name, int better, int worse, int same, 
           .best_ratio = 1.25};
 }
 
-std::string answer(const std::vector<SettingVerdict>& settings, int tested = 10) {
+std::string answer_of(const std::vector<SettingVerdict>& settings, int tested = 10) {
   Verdicts verdicts;
   verdicts.tested = tested;
-  return answer_text(settings, verdicts);
+  return in_words(analysis::answer(settings, verdicts));
 }
 
 } // namespace
 
 TEST_CASE("to keep the defaults is a normal answer") {
-  CHECK_THAT(answer({counts("A=1", 0, 3, 9), counts("B=1", 0, 0, 12)}),
+  CHECK_THAT(answer_of({counts("A=1", 0, 3, 9), counts("B=1", 0, 0, 12)}),
              StartsWith("Keep the defaults: no setting is better in any cell"));
 }
 
 TEST_CASE("a setting that gains and never loses is named with its counts") {
-  CHECK(answer({counts("A=1", 3, 0, 9), counts("B=1", 2, 1, 9)}) ==
+  CHECK(answer_of({counts("A=1", 3, 0, 9), counts("B=1", 2, 1, 9)}) ==
         "A=1 is better in 3 of 12 cells (up to 1.25x) and worse in none.");
 }
 
 TEST_CASE("a setting that gains here and loses there does not replace the defaults") {
-  std::string text = answer({counts("A=1", 3, 9, 0)});
+  std::string text = answer_of({counts("A=1", 3, 9, 0)});
 
   CHECK_THAT(text, StartsWith("Keep the defaults, unless"));
   CHECK_THAT(text,
@@ -50,15 +50,15 @@ TEST_CASE("a setting that gains here and loses there does not replace the defaul
 }
 
 TEST_CASE("a setting that delivers wrong data is never recommended") {
-  std::string text = answer({counts("A=1", 3, 0, 8, 0, 1)});
+  std::string text = answer_of({counts("A=1", 3, 0, 8, 0, 1)});
 
   CHECK_THAT(text, StartsWith("Keep the defaults: "));
   CHECK_THAT(text, ContainsSubstring("A=1 delivers wrong data: do not use it."));
 }
 
 TEST_CASE("what could not be decided is said") {
-  CHECK_THAT(answer({counts("A=1", 0, 0, 0, 12)}, 0), StartsWith("Not decided"));
-  CHECK_THAT(answer({counts("A=1", 0, 0, 6, 6)}),
+  CHECK_THAT(answer_of({counts("A=1", 0, 0, 0, 12)}, 0), StartsWith("Not decided"));
+  CHECK_THAT(answer_of({counts("A=1", 0, 0, 6, 6)}),
              ContainsSubstring("6 comparisons are not decided."));
 }
 
@@ -67,19 +67,31 @@ TEST_CASE(
   SettingVerdict noisy = counts("A=1", 0, 0, 4, 6);
   noisy.too_noisy = 6;
 
-  CHECK(answer({noisy}) == "Too noisy to tell whether any setting is better. 6 of 10 comparisons "
-                           "would have missed a difference of 25%.");
+  CHECK(answer_of({noisy}) ==
+        "Too noisy to tell whether any setting is better. 6 of 10 comparisons "
+        "would have missed a difference of 25%.");
 }
 
 TEST_CASE("a few noisy cells do not spoil the answer but are said") {
   SettingVerdict noisy = counts("A=1", 0, 0, 7, 3);
   noisy.too_noisy = 3;
 
-  std::string text = answer({noisy});
+  std::string text = answer_of({noisy});
 
   CHECK_THAT(text, StartsWith("Keep the defaults: "));
   CHECK_THAT(text, ContainsSubstring("3 of 10 comparisons would have missed a difference of 25%."));
   CHECK_THAT(text, !ContainsSubstring("not decided"));
+}
+
+TEST_CASE("the answer is made of findings with their values") {
+  Verdicts verdicts;
+  verdicts.tested = 12;
+
+  const auto found = analysis::answer({counts("A=1", 3, 0, 9)}, verdicts);
+
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].kind->id == "better");
+  CHECK(found[0].values[1] == std::pair<std::string, Value>("better", 3));
 }
 
 TEST_CASE("a noisy run is told what to do and which trial was disturbed") {
@@ -98,7 +110,7 @@ TEST_CASE("a noisy run is told what to do and which trial was disturbed") {
     add_trial({{"A", "1"}}, i, i == 2 ? 3450 : 1150);
   auto results = setting_results(run);
 
-  std::string advice = noise_advice(run, results, judge(results));
+  std::string advice = in_words(noise_advice(run, results, judge(results)));
 
   CHECK_THAT(advice, ContainsSubstring("(--repeat 10)"));
   CHECK_THAT(advice, ContainsSubstring("Trial 12 (A=1) was disturbed most: it took 3.0 times as "
@@ -110,5 +122,5 @@ TEST_CASE("a quiet run needs no advice") {
 }
 
 TEST_CASE("without settings there is no question to answer") {
-  CHECK(answer({}, 0).empty());
+  CHECK(answer_of({}, 0).empty());
 }

@@ -3,6 +3,7 @@
 
 #include "analysis/report/report.h"
 #include "analysis/report/traffic_section.h"
+#include "analysis/report/written.h"
 #include "analysis/results/link_traffic.h"
 #include "analysis/run_builder.h"
 #include "analysis/steps/step_builder.h"
@@ -140,7 +141,8 @@ TEST_CASE("rows of traffic that look alike are told apart, within the width of a
     trial.cells.back().conditions = busy_links();
   }
 
-  std::istringstream text(render_traffic(run, setting_results(run)));
+  const auto results = setting_results(run);
+  std::istringstream text(text_of(traffic_report(run, results)));
   std::string all;
   for (std::string line; std::getline(text, line);) {
     CAPTURE(line);

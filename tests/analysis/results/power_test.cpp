@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "analysis/report/label_words.h"
 #include "analysis/report/power_section.h"
+#include "analysis/report/written.h"
 #include "analysis/results/power.h"
 #include "analysis/run_builder.h"
 #include "analysis/steps/step_builder.h"
@@ -72,8 +74,8 @@ TEST_CASE("a short cell has no power, whatever was read after it") {
   auto results = setting_results(run);
 
   CHECK(power_figures(run, results).empty());
-  CHECK(render_power(run, results).empty());
-  CHECK(power_json(run, results).empty());
+  CHECK(text_of(power_report(run, results)).empty());
+  CHECK(json_of(power_report(run, results), "power").empty());
 }
 
 TEST_CASE("processes without readings are left out of the mean, and counted") {
@@ -111,8 +113,8 @@ TEST_CASE("power is reported by GPU and in all, with busbw per watt") {
   model::Run run = run_of({cell});
   auto results = setting_results(run);
 
-  std::string text = render_power(run, results);
-  auto json = power_json(run, results);
+  std::string text = text_of(power_report(run, results));
+  auto json = json_of(power_report(run, results), "power");
 
   CHECK_THAT(text, ContainsSubstring("all_reduce") && ContainsSubstring("300-400") &&
                        ContainsSubstring("700"));
@@ -136,12 +138,12 @@ TEST_CASE("rows of power are told apart by placement and mode, and fit the repor
   }
   auto results = setting_results(run);
 
-  std::string text = render_power(run, results);
+  std::string text = text_of(power_report(run, results));
 
   CHECK_THAT(text, ContainsSubstring("in place") && ContainsSubstring("one at"));
   for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
-    CHECK(text.find('\n', at) - at <= static_cast<std::size_t>(base::k_report_columns));
-  CHECK(power_json(run, results)[1]["timing_mode"] == "latency");
+    CHECK(text.find('\n', at) - at <= static_cast<std::size_t>(k_report_columns));
+  CHECK(json_of(power_report(run, results), "power")[1]["timing_mode"] == "latency");
 }
 
 TEST_CASE("a rank that only looks on at a step is none of its power") {

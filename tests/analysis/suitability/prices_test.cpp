@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/report/price_section.h"
+#include "analysis/report/written.h"
 #include "analysis/run_builder.h"
 #include "analysis/steps/step_builder.h"
 #include "analysis/suitability/prices.h"
@@ -97,18 +98,21 @@ TEST_CASE("an effective GPU costs the more the less efficient the GPUs are") {
   CHECK(efficiency < 0.95);
   CHECK(costs[1].effective_gpus == Approx(2 * efficiency));
   CHECK(costs[1].per_effective_gpu == Approx(1000 / efficiency));
-  CHECK_THAT(render_prices(run, pooled, 1000),
+  const Report report = price_report(run, pooled, scalings, 1000);
+  CHECK_THAT(text_of(report),
              ContainsSubstring("effective GPUs") && ContainsSubstring("1000 a GPU, as given"));
-  CHECK(prices_json(run, pooled, 1000)["scaling"].size() == 2);
+  CHECK(json_of(report, "price")["scaling"].size() == 2);
 }
 
 TEST_CASE("prices are reported with what they are laid on") {
   model::Run run = run_with_bandwidth();
   auto results = setting_results(run);
 
-  CHECK_THAT(render_prices(run, results, 30'000),
+  const Report report = price_report(run, results, {}, 30'000);
+  CHECK_THAT(text_of(report),
              ContainsSubstring("30000 a GPU, as given") && ContainsSubstring("all_reduce"));
-  CHECK(prices_json(run, results, 30'000)["bandwidth"][0]["price_per_gb_per_s"].get<double>() ==
+  CHECK(json_of(report, "price")["bandwidth"][0]["price_per_gb_per_s"].get<double>() ==
         Approx(300).epsilon(0.001));
-  CHECK_THAT(render_prices(make_gpu_run(1), {}, 1), ContainsSubstring("Nothing was measured"));
+  CHECK_THAT(text_of(price_report(make_gpu_run(1), {}, {}, 1)),
+             ContainsSubstring("Nothing was measured"));
 }

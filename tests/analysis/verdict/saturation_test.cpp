@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/report/saturation_section.h"
+#include "analysis/report/written.h"
 #include "analysis/run_builder.h"
 #include "analysis/verdict/saturation.h"
 #include "support/catch.h"
@@ -88,8 +89,8 @@ TEST_CASE("every setting has its own, in text and JSON") {
   run.trials.push_back(other.trials[0]);
   auto results = setting_results(run);
 
-  std::string text = render_saturation(run, results);
-  auto json = saturation_json(results);
+  std::string text = text_of(saturation_report(run, results));
+  auto json = json_of(saturation_report(run, results), "saturation");
 
   CHECK_THAT(text, ContainsSubstring("stays at 90% of the best") && ContainsSubstring("default") &&
                        ContainsSubstring("NCCL_PROTO=Simple") &&

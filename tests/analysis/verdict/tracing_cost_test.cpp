@@ -3,6 +3,7 @@
 
 #include "analysis/report/report.h"
 #include "analysis/report/tracing_section.h"
+#include "analysis/report/written.h"
 #include "analysis/run_builder.h"
 #include "analysis/verdict/tracing_cost.h"
 #include "analysis/verdict/verdict.h"
@@ -79,7 +80,7 @@ TEST_CASE("without a twin, or with one process each, nothing is made up") {
   add_processes(run, model::Purpose::traced, {1100, 1101}, {{"NCCL_PROTO", "LL"}});
   add_processes(run, model::Purpose::measure, {1000, 1000});
   CHECK(tracing_costs(run).empty());
-  CHECK(render_tracing_cost(run).empty());
+  CHECK(text_of(tracing_cost_report(run)).empty());
   add_processes(run, model::Purpose::measure, {1000}, {{"NCCL_PROTO", "LL"}});
   auto costs = tracing_costs(run);
   REQUIRE(costs.size() == 1);

@@ -1,12 +1,10 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/report/comparison_tables.h"
+#include "analysis/report/comparison_section.h"
 
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
-#include "base/text_table.h"
-#include "base/units.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,10 +14,9 @@
 namespace ncclprobe::analysis {
 namespace {
 
-using base::TextTable;
 using Results = std::vector<const SettingResult*>;
 
-constexpr int k_name_columns = 34;
+constexpr int k_name_columns = 36;
 
 struct SettingRow {
   std::string name;
@@ -35,14 +32,6 @@ struct SettingRow {
 
 bool is_found(const Comparison& one) {
   return one.verdict == Verdict::better || one.verdict == Verdict::worse;
-}
-
-std::string ratio_text(double ratio) {
-  return fmt::format("{:.2f}x", ratio);
-}
-
-std::string p_text(double p) {
-  return p < 0.0001 ? "<0.0001" : fmt::format("{:.4f}", p);
 }
 
 // Geometric mean of the ratios in a class, where no difference counts as 1; "=" if there is none.
@@ -128,76 +117,54 @@ std::vector<SettingRow> comparison_rows(const Results& family, const Verdicts& v
   return rows;
 }
 
-// The rest of a long name stands in rows of its own.
-void add_named_row(TextTable& table, const std::string& name, std::vector<std::string> cells) {
-  auto lines = wrap(name, k_name_columns);
-  cells.insert(cells.begin(), lines.front());
-  table.add_row(std::move(cells));
-  for (std::size_t i = 1; i < lines.size(); ++i)
-    table.add_row({"  " + lines[i]});
-}
-
-std::string render_by_class(const std::vector<SettingRow>& rows) {
+TablePtr by_class_table(std::vector<SettingRow> all_rows) {
+  TableOf<SettingRow> table(std::move(all_rows));
   std::set<std::uint64_t> sizes[k_size_classes];
-  for (const SettingRow& row : rows) {
+  for (const SettingRow& row : table.rows()) {
     for (const Comparison* one : row.comparisons)
       sizes[size_class(one->setting->label.bytes)].insert(one->setting->label.bytes);
     for (std::uint64_t bytes : row.wrong_sizes)
       sizes[size_class(bytes)].insert(bytes);
   }
-  std::vector<TextTable::Column> columns{{"setting", TextTable::Align::left}};
-  for (const auto& of_class : sizes) {
-    if (of_class.empty())
-      continue;
-    std::string last = base::format_bytes(*of_class.rbegin());
-    columns.push_back(
-        {of_class.size() == 1 ? last : base::format_bytes(*of_class.begin()) + "-" + last});
-  }
-  columns.insert(columns.end(), {{"better"}, {"worse"}, {"same"}, {"open"}});
-  TextTable text(std::move(columns));
-  for (const SettingRow& row : rows) {
-    std::vector<std::string> cells;
-    for (int c = 0; c < k_size_classes; ++c)
-      if (!sizes[c].empty())
-        cells.push_back(class_text(row, c));
-    for (Verdict verdict :
-         {Verdict::better, Verdict::worse, Verdict::no_difference, Verdict::not_decided})
-      cells.push_back(std::to_string(row.count(verdict)));
-    add_named_row(text, row.name, std::move(cells));
-  }
-  return text.render(2);
+  table.show("setting", &SettingRow::name).left(k_name_columns);
+  for (int c = 0; c < k_size_classes; ++c)
+    if (!sizes[c].empty()) {
+      const std::string last = size_text(*sizes[c].rbegin());
+      table.show(sizes[c].size() == 1 ? last : size_text(*sizes[c].begin()) + "-" + last,
+                 [c](const SettingRow& row) { return class_text(row, c); });
+    }
+  for (auto [title, verdict] :
+       {std::pair("better", Verdict::better), std::pair("worse", Verdict::worse),
+        std::pair("same", Verdict::no_difference), std::pair("open", Verdict::not_decided)})
+    table.show(title, [verdict = verdict](const SettingRow& row) { return row.count(verdict); });
+  return table.table();
 }
 
-// Each cell that is better or worse. A setting's name stands beside its first cells.
-std::string render_found(const std::vector<SettingRow>& rows) {
-  TextTable text({{"setting", TextTable::Align::left},
-                  {"verdict", TextTable::Align::left},
-                  {"size"},
-                  {"ratio"},
-                  {fmt::format("{:.0f}% interval", 100 * k_confidence)},
-                  {"adjusted p"}});
-  bool any = false;
-  for (const SettingRow& row : rows) {
-    auto name = wrap(row.name, k_name_columns);
-    std::size_t line = 0;
-    auto next_line = [&] {
-      std::string part = line >= name.size() ? "" : (line == 0 ? "" : "  ") + name[line];
-      ++line;
-      return part;
-    };
-    for (const Comparison* one : row.comparisons)
-      if (is_found(*one))
-        text.add_row(
-            {next_line(),
-             fmt::format("{}{}", model::to_string(one->verdict), one->throttled ? " *" : ""),
-             base::format_bytes(one->setting->label.bytes), ratio_text(one->speed_ratio),
-             fmt::format("{:.3f}-{:.3f}", one->interval->low, one->interval->high),
-             p_text(*one->adjusted_p)});
-    any = any || line > 0;
-    while (line > 0 && line < name.size())
-      text.add_row({next_line()});
-  }
-  return any ? text.render(2) : "";
+// Each cell that is better or worse.
+TablePtr found_table(const std::vector<SettingRow>& rows) {
+  std::vector<const Comparison*> found;
+  for (const SettingRow& row : rows)
+    std::copy_if(row.comparisons.begin(), row.comparisons.end(), std::back_inserter(found),
+                 [](const Comparison* one) { return is_found(*one); });
+  using Row = const Comparison*;
+  TableOf<Row> table(std::move(found));
+  table.show("setting", [](Row one) { return one->setting->setting; }).left(k_name_columns).once();
+  table
+      .show("verdict",
+            [](Row one) {
+              return fmt::format("{}{}", model::to_string(one->verdict),
+                                 one->throttled ? " *" : "");
+            })
+      .left();
+  table.show("size", [](Row one) { return one->setting->label.bytes; }, {Unit::size});
+  table.show("ratio", [](Row one) { return one->speed_ratio; }, {Unit::ratio});
+  table.show(fmt::format("{:.0f}% interval", 100 * k_confidence),
+             [](Row one) {
+               return List{one->interval->low, one->interval->high};
+             },
+             {Unit::fixed, 3});
+  table.show("adjusted p", [](Row one) { return one->adjusted_p; }, {Unit::chance});
+  return table.table();
 }
 
 // "0.42% to 115%": the differences that would have had a verdict, of the comparisons that
@@ -220,49 +187,46 @@ std::string detectable_range(const std::vector<SettingRow>& rows,
 }
 
 // What the cells without a verdict could have hidden.
-std::string render_detectable(const std::vector<SettingRow>& rows) {
-  std::string out;
-  if (std::string range = detectable_range(
-          rows, [](const Comparison& one) { return one.verdict == Verdict::no_difference; });
-      !range.empty())
-    out += paragraph("",
-                     "No difference: the smallest detectable difference is " + range +
-                         ", depending on the cell.",
-                     2);
-  if (std::string range =
-          detectable_range(rows, [](const Comparison& one) { return one.too_noisy; });
-      !range.empty())
-    out += paragraph("",
-                     "Open, too noisy for a verdict: the smallest detectable difference is " +
-                         range + ", depending on the cell.",
-                     2);
-  return out;
+void add_detectable(std::vector<Block>& blocks, const std::vector<SettingRow>& rows) {
+  auto add = [&](const char* which, auto is_meant) {
+    if (std::string range = detectable_range(rows, is_meant); !range.empty())
+      blocks.push_back(
+          Text{"",
+               fmt::format("{}: the smallest detectable difference is {}, depending on the cell.",
+                           which, range),
+               2});
+  };
+  add("No difference", [](const Comparison& one) { return one.verdict == Verdict::no_difference; });
+  add("Open, too noisy for a verdict", [](const Comparison& one) { return one.too_noisy; });
 }
 
 } // namespace
 
-std::string render_comparison(const model::Run& run, const Results& family,
-                              const Verdicts& verdicts) {
-  auto rows = comparison_rows(family, verdicts);
-  auto absent = absent_settings(run, *family.front(), rows);
+Section comparison_section(const RunFigures& figures,
+                           const std::vector<const SettingResult*>& family) {
+  auto rows = comparison_rows(family, figures.verdicts);
+  auto absent = absent_settings(figures.run, *family.front(), rows);
+  Section section{"comparison"};
   if (rows.empty() && absent.empty())
-    return "";
+    return section;
   const SettingResult& lead = *family.front();
-  std::string out =
-      paragraph("",
-                fmt::format("{}, {}: settings against the default{}", describe(lead),
-                            placement_text(lead.label.placement), synthetic_mark(run)),
-                0);
-  bool with_default = std::any_of(family.begin(), family.end(),
-                                  [](const SettingResult* result) { return result->is_default; });
-  if (!with_default)
-    return out +
-           paragraph("", "The default has no result, so there is nothing to compare with.", 2);
-  if (!rows.empty())
-    out += render_by_class(rows) + render_detectable(rows) + render_found(rows);
+  section.title = fmt::format("{}, {}: settings against the default{}", describe(lead),
+                              placement_text(lead.label.placement), synthetic_mark(figures.run));
+  if (std::none_of(family.begin(), family.end(),
+                   [](const SettingResult* result) { return result->is_default; })) {
+    section.blocks.push_back(
+        Text{"", "The default has no result, so there is nothing to compare with.", 2});
+    return section;
+  }
+  if (!rows.empty()) {
+    section.blocks.push_back(View{by_class_table(rows)});
+    add_detectable(section.blocks, rows);
+    if (TablePtr found = found_table(rows); found->rows > 0)
+      section.blocks.push_back(View{found});
+  }
   if (!absent.empty())
-    out += paragraph("  No result:", join(absent, ", "), 13);
-  return out;
+    section.blocks.push_back(Text{"  No result:", join(absent, ", "), 13});
+  return section;
 }
 
 } // namespace ncclprobe::analysis

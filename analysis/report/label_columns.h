@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/report/report_value.h"
+#include "model/trial.h"
+
+namespace ncclprobe::analysis {
+
+// What a row's cell measured, for machines, without its size; `label_of(row)` is its label.
+template <typename Row, typename LabelOf>
+void add_operation(TableOf<Row>& table, LabelOf label_of) {
+  auto add = [&](const char* key, auto member) {
+    table.add(key, [=](const Row& row) { return label_of(row).*member; });
+  };
+  add("workload", &model::CellLabel::workload);
+  add("type", &model::CellLabel::type);
+  add("op", &model::CellLabel::op);
+  add("placement", &model::CellLabel::placement);
+  add("root", &model::CellLabel::root);
+  add("variant", &model::CellLabel::variant);
+}
+// With its size.
+template <typename Row, typename LabelOf>
+void add_label(TableOf<Row>& table, LabelOf label_of) {
+  add_operation(table, label_of);
+  table.add("size_bytes", [=](const Row& row) { return label_of(row).bytes; });
+}
+
+} // namespace ncclprobe::analysis

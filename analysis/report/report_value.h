@@ -1,0 +1,283 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/statistics/inference.h"
+#include "base/document.h"
+#include "base/enum_names.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+// A report as data, whole before anything is printed. Sections say what to show, in order; `data`
+// is what machines read. Both show the same tables. The writers (report_writers.h) know nothing of
+// what they write: one that needs to compute lacks a column.
+namespace ncclprobe::analysis {
+
+struct Table;
+using TablePtr = std::shared_ptr<const Table>;
+class Value;
+using List = std::vector<Value>;
+using Object = std::vector<std::pair<std::string, Value>>; // in the order in which it is written
+
+// What a field holds. Made from whatever the standard library makes of numbers, texts and
+// enumerations with names; an absent optional is null. A table is a list of its rows.
+class Value {
+public:
+  using Held = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string,
+                            List, Object, TablePtr>;
+
+  Value() = default;
+  template <typename T>
+  requires(!std::is_same_v<std::remove_cvref_t<T>, Value>)
+      Value(T&& value); // NOLINT(google-explicit-constructor): values are written in lists
+  Value(std::nullptr_t) {}
+
+  const Held& held() const { return held_; }
+  bool is_null() const { return held_.index() == 0; }
+  friend bool operator==(const Value&, const Value&) = default;
+
+private:
+  Held held_;
+};
+
+// How a table for people writes a value. The unit itself stands in the column's title.
+enum class Unit {
+  plain,        // texts and counts
+  size,         // bytes: "64K"
+  number,       // two decimals; four below 0.01
+  fixed,        // so many decimals
+  milliseconds, // five digits or fewer
+  ratio,        // "1.05x"; more decimals where it would read as no difference
+  chance,       // four decimals; "<0.0001"
+  share,        // a part of 1, in percent, with so many decimals
+};
+struct CellFormat {
+  Unit unit = Unit::plain;
+  int digits = 1;
+};
+// "-" of null; "low-high" of two values.
+std::string shown(const Value& value, CellFormat format = {});
+
+struct Column {
+  std::string key;   // in JSON and CSV; empty: only for people
+  std::string title; // for people; empty: only for machines
+  CellFormat format;
+  enum class Align { left, right } align = Align::right;
+  int dispensable = 0; // in a narrow window the highest goes first; 0 never goes
+  int width = 0;       // beyond it goes on in the lines below; 0: any
+  bool if_any = false; // not shown if no row has a value
+  bool once = false;   // shown again only when it changes; of first columns
+  std::function<Value(std::size_t row)> value;
+};
+
+struct Table {
+  std::size_t rows = 0;
+  std::vector<Column> columns;
+};
+
+// Makes a table of rows of one type. A column takes a value from a row and computes nothing.
+template <typename Row>
+class TableOf {
+public:
+  // Names one that was added, to say how it is shown.
+  class Added {
+  public:
+    Added(Column& column) : column_(column) {}
+    Added& titled(std::string title, CellFormat format = {}) {
+      column_.title = std::move(title);
+      column_.format = format;
+      return *this;
+    }
+    Added& left(int width = 0) {
+      column_.align = Column::Align::left;
+      column_.width = width;
+      return *this;
+    }
+    Added& dispensable(int rank) { return column_.dispensable = rank, *this; }
+    Added& if_any() { return column_.if_any = true, *this; }
+    Added& once() { return column_.once = true, *this; }
+
+  private:
+    Column& column_;
+  };
+
+  explicit TableOf(std::vector<Row> rows)
+      : rows_(std::make_shared<const std::vector<Row>>(std::move(rows))),
+        table_(std::make_shared<Table>()) {
+    table_->rows = rows_->size();
+  }
+
+  // Valid until the next is added.
+  template <typename Get>
+  Added add(std::string key, Get get) {
+    Column column;
+    column.key = std::move(key);
+    column.value = [rows = rows_, get](std::size_t row) -> Value {
+      return std::invoke(get, (*rows)[row]);
+    };
+    return Added(table_->columns.emplace_back(std::move(column)));
+  }
+  // For people only.
+  template <typename Get>
+  Added show(std::string title, Get get, CellFormat format = {}) {
+    return add("", std::move(get)).titled(std::move(title), format);
+  }
+
+  TablePtr table() const { return table_; }
+  const std::vector<Row>& rows() const { return *rows_; }
+
+private:
+  std::shared_ptr<const std::vector<Row>> rows_;
+  std::shared_ptr<Table> table_;
+};
+
+// Words, after a label in the margin: "Trials       25: all ok". Lines after the first start `hang`
+// columns in.
+struct Text {
+  std::string label;
+  std::string text;
+  int hang = 0;
+};
+
+// Part of a table, as people see it.
+struct View {
+  TablePtr table;
+  std::optional<std::vector<std::size_t>> rows = std::nullopt; // absent: all
+  std::vector<std::string> columns = {}; // titles, else keys, in this order; none: all with a title
+  int indent = 2;
+  std::size_t most_rows = SIZE_MAX;
+};
+
+// What a report warns of or concludes. Each report has a closed set of kinds, with one sentence
+// each: "{name}" and "{name:.2f}" in it stand for values.
+enum class Severity { note, warning, error };
+constexpr auto enum_names(Severity) {
+  return std::to_array<std::pair<Severity, std::string_view>>(
+      {{Severity::note, "note"}, {Severity::warning, "warning"}, {Severity::error, "error"}});
+}
+struct FindingKind {
+  std::string_view id;
+  Severity severity = Severity::note;
+  std::string_view sentence;
+};
+struct Finding {
+  const FindingKind* kind = nullptr;
+  Object values = {};
+};
+// Its sentence. A value that the sentence names must be there (else fmt::format_error).
+std::string in_words(const Finding& finding);
+std::string in_words(const std::vector<Finding>& findings);
+// What they come to together, in one paragraph: a Text.
+struct Findings {
+  std::string label;
+  std::vector<Finding> all;
+  int hang = 0;
+};
+
+// Lines to copy, as they are.
+struct Code {
+  std::vector<std::string> lines;
+  int indent = 2;
+};
+
+using Block = std::variant<Text, View, Findings, Code>;
+struct Section {
+  std::string key;
+  std::string title = {}; // a line of its own above the blocks, if there is one
+  std::vector<Block> blocks = {};
+  int hang = 0; // of the title's further lines
+};
+
+struct Report {
+  std::vector<Section> sections = {}; // an empty line between them; empty ones are left out
+  Object data = {};                   // of JSON; the findings of all sections are added to it
+  TablePtr rows = nullptr;            // of CSV
+  std::vector<std::shared_ptr<const void>> figures = {}; // what the tables' rows point into
+};
+// Sections and data of a part, after those of the whole.
+void append(Report& whole, Report part);
+// In the order of the sections.
+std::vector<const Finding*> findings(const Report& report);
+
+// Six digits: logarithms, t distributions and the like differ in their last digits from one machine
+// to the next.
+double six_digits(double value);
+std::optional<double> six_digits(const std::optional<double>& value);
+// [low, high] in units of `unit`, of six digits; null if absent.
+Value interval_value(const std::optional<Interval>& interval, double unit = 1);
+
+// Any value that says its fields (base/described.h), with sorted keys.
+class ValueWriter final : public base::Writer {
+public:
+  bool has_names() const override { return true; }
+  void boolean(bool value) override { put(value); }
+  void integer(std::int64_t value) override { put(value); }
+  void natural(std::uint64_t value) override { put(value); }
+  void real(double value) override { put(value); }
+  void text(std::string_view value) override { put(value); }
+  void choice(std::uint64_t, std::string_view name) override { put(name); }
+  void optional(bool present) override {
+    if (!present)
+      put(nullptr);
+  }
+  void list(std::size_t) override { open_.push_back({List{}, key_}); }
+  void object() override { open_.push_back({Object{}, key_}); }
+  void key(const char* name) override { key_ = name; }
+  void end() override;
+  Value take() { return std::move(root_); }
+
+private:
+  struct Open {
+    std::variant<List, Object> what;
+    const char* key;
+  };
+  void put(Value value);
+
+  Value root_;
+  std::vector<Open> open_;
+  const char* key_ = "";
+};
+template <typename T>
+Value described(const T& value) {
+  ValueWriter writer;
+  write_value(writer, value);
+  return writer.take();
+}
+
+template <typename T>
+requires(!std::is_same_v<std::remove_cvref_t<T>, Value>) Value::Value(T&& value) {
+  using Plain = std::remove_cvref_t<T>;
+  if constexpr (std::is_same_v<Plain, bool>)
+    held_ = value;
+  else if constexpr (std::is_enum_v<Plain>)
+    held_ = std::string(base::to_string(value));
+  else if constexpr (std::is_floating_point_v<Plain>)
+    held_ = static_cast<double>(value);
+  else if constexpr (std::is_unsigned_v<Plain>)
+    held_ = static_cast<std::uint64_t>(value);
+  else if constexpr (std::is_integral_v<Plain>)
+    held_ = static_cast<std::int64_t>(value);
+  else if constexpr (std::is_same_v<Plain, TablePtr> || std::is_same_v<Plain, List> ||
+                     std::is_same_v<Plain, Object>)
+    held_ = std::forward<T>(value);
+  else if constexpr (std::is_convertible_v<Plain, std::string_view>)
+    held_ = std::string(std::string_view(value));
+  else if constexpr (requires { value.has_value(); })
+    *this = value.has_value() ? Value(*value) : Value();
+  else {
+    List list;
+    for (const auto& one : value)
+      list.emplace_back(one);
+    held_ = std::move(list);
+  }
+}
+
+} // namespace ncclprobe::analysis

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/report/label_words.h"
+#include "analysis/report/report_value.h"
+
+#include <string>
+#include <vector>
+
+// The forms of a report. What comes from files and machines of others is made safe for each form
+// here (base/printable.h).
+namespace ncclprobe::analysis {
+
+// For a terminal of so many columns, 80 or more. A table that is too wide first loses its most
+// dispensable columns, then its widest texts go on in the lines below.
+std::string write_text(const Report& report, int columns = k_report_columns);
+
+// One object, indented by two: the data, then the findings if there are any. Text that is not UTF-8
+// has its bad bytes replaced. Ends with a newline.
+std::string write_json(const Report& report);
+
+// RFC 4180 with a header line: the columns of `report.rows` that have a key. Empty where null;
+// numbers have up to nine digits.
+std::string write_csv(const Report& report);
+
+// Tables in pipes, for issues and pull requests. All columns, whatever the width.
+std::string write_markdown(const Report& report);
+
+// A view's columns and rows as texts, in the order in which people see them.
+struct ShownTable {
+  std::vector<const Column*> columns;
+  std::vector<std::vector<std::string>> cells; // by row, as many as columns
+  std::size_t more_rows = 0;                   // that the view leaves out
+};
+ShownTable shown_table(const View& view);
+
+} // namespace ncclprobe::analysis
