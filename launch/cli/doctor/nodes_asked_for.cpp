@@ -9,7 +9,9 @@
 #include "topology/read/read_any.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
+#include <system_error>
 
 namespace ncclprobe::cli {
 namespace {
@@ -55,7 +57,9 @@ model::Host host_of(const topology::Host& seen) {
 
 Result<std::vector<NodeInQuestion>> stored_nodes(const std::string& file) {
   const FileKind kind = kind_of_file(file);
-  if (kind == FileKind::run) {
+  std::error_code problem;
+  // A pipe may have no writer: the reader of run files refuses it without waiting.
+  if (kind == FileKind::run || !std::filesystem::is_regular_file(file, problem)) {
     NCCLPROBE_TRY_ASSIGN(const model::Run run, store::read_run(file));
     return analysis::nodes_of(run);
   }
