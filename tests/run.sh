@@ -50,6 +50,16 @@ echo "== format"
 tests/check_format.sh || trouble=yes
 
 results=()
+fuzz=""
+# Two seconds each find a fuzzer that no longer links, and a reader that a change broke outright. Tests mostly wait for
+# processes: the fuzzers are compiled meanwhile, and give way to them.
+start_fuzzers() {
+  if [ -z "$fuzz" ] && command -v clang++ >/dev/null; then
+    nice -n 19 tests/fuzz/run.sh 2 >build/fuzz.txt 2>&1 &
+    fuzz=$!
+    trap 'kill "$fuzz" 2>/dev/null || true' EXIT
+  fi
+}
 # Configures, builds and tests one preset; the results go to build/<preset>/junit.xml. A failed test does
 # not stop it: the final count reports it.
 check() {
@@ -57,6 +67,7 @@ check() {
   shift
   echo "== build $name"
   cmake --preset "$name" && cmake --build --preset "$name" || return 1
+  start_fuzzers
   echo "== test $name"
   local junit=$source_dir/build/$name/junit.xml
   rm -f "$junit"
@@ -70,10 +81,12 @@ else
   check "$preset" --label-exclude '^slow$' || trouble=yes
 fi
 
-# Two seconds each find a fuzzer that no longer links, and a reader that a change broke outright.
 echo "== fuzz"
-if command -v clang++ >/dev/null; then
-  tests/fuzz/run.sh 2 || trouble=yes
+if [ -n "$fuzz" ]; then
+  wait "$fuzz" || trouble=yes
+  cat build/fuzz.txt
+elif command -v clang++ >/dev/null; then
+  echo "fuzz: not run, the build failed"
 else
   echo "fuzz: not run, there is no clang++"
 fi
