@@ -10,8 +10,6 @@
 namespace ncclprobe::analysis {
 namespace {
 
-constexpr std::size_t k_most_lines = 16; // of workers of one setting; JSON has them all
-
 std::string effect_of(const SettingCpus& setting, const WorkerCpus& worker) {
   return !setting.asks          ? ""
          : worker.as_default    ? "as by default"
@@ -26,18 +24,32 @@ Value known(const std::string& cpus) {
 
 TablePtr worker_cpus_table(const SettingCpus& one) {
   TableOf<WorkerCpus> table(one.workers);
-  table.show("setting", [name = one.setting](const WorkerCpus&) { return name; }).left(42).once();
   table.add("ranks", &WorkerCpus::ranks);
   table.add("host", &WorkerCpus::host);
   table.add("asked", &WorkerCpus::asked);
   table.add("cpus", &WorkerCpus::cpus);
-  table.show("on ranks", [](const WorkerCpus& worker) { return model::format_ranks(worker.ranks); })
+  table.add("effect", [one](const WorkerCpus& worker) { return effect_of(one, worker); });
+  return table.table();
+}
+
+// All settings, for people.
+TablePtr shown_workers(const std::vector<SettingCpus>& settings) {
+  struct Shown {
+    std::string setting;
+    WorkerCpus worker;
+    std::string effect;
+  };
+  std::vector<Shown> rows;
+  for (const SettingCpus& one : settings)
+    for (const WorkerCpus& worker : one.workers)
+      rows.push_back({one.setting, worker, std::string(effect_of(one, worker))});
+  TableOf<Shown> table(std::move(rows));
+  table.show("setting", &Shown::setting).left(42).once();
+  table.show("ranks", [](const Shown& one) { return model::format_ranks(one.worker.ranks); })
       .left();
-  table.show("asked for", [](const WorkerCpus& worker) { return known(worker.asked); }).left();
-  table.show("ran on", [](const WorkerCpus& worker) { return known(worker.cpus); }).left();
-  table.add("effect", [one](const WorkerCpus& worker) { return effect_of(one, worker); })
-      .titled("effect")
-      .left();
+  table.show("asked for", [](const Shown& one) { return known(one.worker.asked); }).left();
+  table.show("ran on", [](const Shown& one) { return known(one.worker.cpus); }).left();
+  table.show("effect", &Shown::effect).left();
   return table.table();
 }
 
@@ -53,8 +65,8 @@ Report cpu_report(const model::Run& run) {
   table.add("refused", &SettingCpus::refused);
   Section section{"cpus", "CPUs that the workers ran on, as they reported" + synthetic_mark(run)};
   std::vector<Block> notes;
+  section.blocks.push_back(View{.table = shown_workers(table.rows()), .most_rows = k_rows_shown});
   for (const SettingCpus& one : table.rows()) {
-    section.blocks.push_back(View{.table = worker_cpus_table(one), .most_rows = k_most_lines});
     if (!one.refused.empty())
       notes.push_back(Text{"  Refused:", one.refused, 11});
     if (one.changes_nothing())
