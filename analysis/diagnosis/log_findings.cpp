@@ -6,6 +6,8 @@
 #include "base/printable.h"
 #include "base/text_layout.h"
 
+#include <fmt/format.h>
+
 namespace ncclprobe::analysis {
 namespace {
 
