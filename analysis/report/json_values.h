@@ -34,11 +34,4 @@ inline nlohmann::ordered_json interval_json(const std::optional<Interval>& inter
                   : nlohmann::ordered_json(nullptr);
 }
 
-inline nlohmann::ordered_json rounded_interval(const std::optional<Interval>& interval,
-                                               double unit = 1) {
-  return interval
-             ? nlohmann::ordered_json{rounded(interval->low / unit), rounded(interval->high / unit)}
-             : nlohmann::ordered_json(nullptr);
-}
-
 } // namespace ncclprobe::analysis
