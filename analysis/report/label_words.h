@@ -20,6 +20,7 @@ using base::join;
 using base::k_report_columns;
 using base::k_rows_shown;
 using base::last_lines;
+using base::ms_text;
 using base::paragraph;
 using base::percent_above;
 using base::printable;

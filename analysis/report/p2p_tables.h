@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/p2p/p2p_matrix.h"
-#include "analysis/report/report_value.h"
+#include "analysis/report_value/report_value.h"
 
 #include <vector>
 

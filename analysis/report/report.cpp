@@ -15,7 +15,6 @@
 #include "analysis/report/price_section.h"
 #include "analysis/report/problems.h"
 #include "analysis/report/proof_section.h"
-#include "analysis/report/report_writers.h"
 #include "analysis/report/result_section.h"
 #include "analysis/report/saturation_section.h"
 #include "analysis/report/step_section.h"
@@ -100,20 +99,10 @@ Report brief_report(const RunSummary& run) {
 
 std::string render_report(const RunSummary& run, Format format, std::optional<double> price_per_gpu,
                           const steps::TracedCells& traced, Extent extent) {
-  const Report report = is_p2p(run)               ? p2p_report(run)
-                        : extent == Extent::brief ? brief_report(run)
-                                                  : run_report(run, price_per_gpu, traced);
-  switch (format) {
-  case Format::table:
-    return write_text(report);
-  case Format::json:
-    return write_json(report);
-  case Format::csv:
-    return write_csv(report);
-  case Format::markdown:
-    return write_markdown(report);
-  }
-  return "";
+  return write_report(is_p2p(run)               ? p2p_report(run)
+                      : extent == Extent::brief ? brief_report(run)
+                                                : run_report(run, price_per_gpu, traced),
+                      format);
 }
 
 } // namespace ncclprobe::analysis

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/report/report_value.h"
+#include "analysis/report_value/report_writers.h"
 #include "analysis/results/run_summary.h"
 #include "analysis/steps/by_kernels.h"
 
@@ -10,14 +10,6 @@
 #include <string>
 
 namespace ncclprobe::analysis {
-
-enum class Format { table, json, csv, markdown };
-constexpr auto enum_names(Format) {
-  return std::to_array<std::pair<Format, std::string_view>>({{Format::table, "table"},
-                                                             {Format::json, "json"},
-                                                             {Format::csv, "csv"},
-                                                             {Format::markdown, "markdown"}});
-}
 
 // `brief`: the answer alone: what to set, and how sure that is.
 enum class Extent { whole, brief };

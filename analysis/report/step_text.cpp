@@ -5,14 +5,6 @@
 
 namespace ncclprobe::analysis {
 
-std::string ms_text(double ns) {
-  const double ms = ns / 1e6;
-  return ms < 0.001 && ms > 0 ? "<.001"
-         : ms < 1             ? fmt::format("{:.3f}", ms)
-         : ms < 100           ? fmt::format("{:.2f}", ms)
-                              : fmt::format("{:.1f}", ms);
-}
-
 Value estimate_text(const std::optional<Estimate>& estimate, double unit, int digits) {
   if (!estimate)
     return nullptr;

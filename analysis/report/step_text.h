@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/report/report_value.h"
+#include "analysis/report_value/report_value.h"
 #include "analysis/steps/scaling.h"
 
 #include <string>
@@ -12,7 +12,6 @@
 // How the sections on steps write their figures.
 namespace ncclprobe::analysis {
 
-std::string ms_text(double ns); // five digits or fewer
 // "1.05 [1.03, 1.07]", in `unit`s; null if absent.
 Value estimate_text(const std::optional<Estimate>& estimate, double unit, int digits);
 std::size_t rank_count(const steps::StepResult& one);

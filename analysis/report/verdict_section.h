@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/report/report_value.h"
 #include "analysis/report/run_figures.h"
+#include "analysis/report_value/report_value.h"
 
 #include <vector>
 

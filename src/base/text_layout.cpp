@@ -118,6 +118,14 @@ std::string ratio_text(double ratio) {
   return fmt::format("{:.{}f}x", ratio, digits);
 }
 
+std::string ms_text(double ns) {
+  const double ms = ns / 1e6;
+  return ms < 0.001 && ms > 0 ? "<.001"
+         : ms < 1             ? fmt::format("{:.3f}", ms)
+         : ms < 100           ? fmt::format("{:.2f}", ms)
+                              : fmt::format("{:.1f}", ms);
+}
+
 std::string percent_above(double ratio) {
   double percent = 100 * (ratio - 1);
   return percent < 10 ? fmt::format("{:.2g}%", percent) : fmt::format("{:.0f}%", percent);

@@ -40,6 +40,9 @@ std::string size_text(std::uint64_t bytes);
 // "1.05x"; with more decimals where two would make it 1.
 std::string ratio_text(double ratio);
 
+// Milliseconds in five digits or fewer.
+std::string ms_text(double ns);
+
 // How far a ratio is above 1: "0.024%", "3.1%", "120%".
 std::string percent_above(double ratio);
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/report/report.h"
+#include "analysis/report_value/report_writers.h"
 #include "launch/cli/common/trace_window.h"
 #include "launch/cli/common/usage.h"
 #include "model/trial.h"

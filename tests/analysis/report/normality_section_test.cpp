@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/report/normality_section.h"
-#include "analysis/report/report_writers.h"
+#include "analysis/report_value/report_writers.h"
 #include "support/catch.h"
 
 namespace ncclprobe::analysis {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/report/report_writers.h"
+#include "analysis/report_value/report_writers.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/report/report_writers.h"
+#include "analysis/report_value/report_writers.h"
 
 #include <nlohmann/json.hpp>
 

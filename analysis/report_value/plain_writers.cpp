@@ -1,11 +1,15 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/report/report_writers.h"
+#include "analysis/report_value/report_writers.h"
 #include "base/csv.h"
+#include "base/printable.h"
 
 namespace ncclprobe::analysis {
 namespace {
+
+using base::join;
+using base::printable;
 
 std::string csv_text(const Value& value) {
   if (value.is_null())
@@ -89,6 +93,20 @@ std::string write_csv(const Report& report) {
     out += base::csv_line(fields);
   }
   return out;
+}
+
+std::string write_report(const Report& report, Format format, int columns) {
+  switch (format) {
+  case Format::table:
+    return write_text(report, columns);
+  case Format::json:
+    return write_json(report);
+  case Format::csv:
+    return write_csv(report);
+  case Format::markdown:
+    return write_markdown(report);
+  }
+  return "";
 }
 
 std::string write_markdown(const Report& report) {

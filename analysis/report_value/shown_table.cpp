@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/report/report_writers.h"
+#include "analysis/report_value/report_writers.h"
+#include "base/printable.h"
 
 #include <algorithm>
 #include <numeric>
@@ -50,7 +51,7 @@ ShownTable shown_table(const View& view) {
     for (std::size_t row : rows) {
       const Value value = column->value(row);
       any = any || !value.is_null();
-      cells.push_back(printable(shown(value, column->format)));
+      cells.push_back(base::printable(shown(value, column->format)));
     }
     if (column->if_any && !any)
       continue;

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/report/report_writers.h"
+#include "analysis/report_value/report_writers.h"
+#include "base/printable.h"
 #include "base/text_table.h"
 
 #include <algorithm>
@@ -73,7 +74,7 @@ public:
     std::string out = text.render(indent);
     if (!left_out_.empty())
       out += std::string(static_cast<std::size_t>(indent), ' ') +
-             "left out, as the window is narrow: " + join(left_out_, ", ") + "\n";
+             "left out, as the window is narrow: " + base::join(left_out_, ", ") + "\n";
     return out;
   }
 
@@ -96,7 +97,7 @@ private:
     const int limit = limits_[c];
     if (limit == 0 || width_of(cell) <= limit)
       return {cell};
-    std::vector<std::string> lines = wrap(cell, limit - k_wrapped_indent);
+    std::vector<std::string> lines = base::wrap(cell, limit - k_wrapped_indent);
     for (std::size_t i = 1; i < lines.size(); ++i)
       lines[i].insert(0, k_wrapped_indent, ' ');
     return lines;
@@ -185,13 +186,14 @@ private:
 
 std::string text_of(const Block& block, int columns) {
   if (const auto* text = std::get_if<Text>(&block))
-    return paragraph(text->label, text->text, text->hang, columns);
+    return base::paragraph(text->label, text->text, text->hang, columns);
   if (const auto* found = std::get_if<Findings>(&block))
-    return paragraph(found->label, in_words(found->all), found->hang, columns);
+    return base::paragraph(found->label, in_words(found->all), found->hang, columns);
   if (const auto* code = std::get_if<Code>(&block)) {
     std::string out;
     for (const std::string& line : code->lines)
-      out += std::string(static_cast<std::size_t>(code->indent), ' ') + printable(line) + "\n";
+      out +=
+          std::string(static_cast<std::size_t>(code->indent), ' ') + base::printable(line) + "\n";
     return out;
   }
   const View& view = std::get<View>(block);
@@ -211,7 +213,7 @@ std::string write_text(const Report& report, int columns) {
     if (!out.empty())
       out += "\n";
     if (!section.title.empty())
-      out += paragraph("", section.title, section.hang, columns);
+      out += base::paragraph("", section.title, section.hang, columns);
     for (const Block& block : section.blocks)
       out += text_of(block, columns);
   }

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/report/label_words.h"
-#include "analysis/report/report_value.h"
+#include "analysis/report_value/report_value.h"
+#include "base/enum_names.h"
+#include "base/text_layout.h"
 
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ namespace ncclprobe::analysis {
 
 // For a terminal of so many columns, 80 or more. A table that is too wide first loses its most
 // dispensable columns, then its widest texts go on in the lines below.
-std::string write_text(const Report& report, int columns = k_report_columns);
+std::string write_text(const Report& report, int columns = base::k_report_columns);
 
 // One object, indented by two: the data, then the findings if there are any. Text that is not UTF-8
 // has its bad bytes replaced. Ends with a newline.
@@ -26,6 +27,16 @@ std::string write_csv(const Report& report);
 
 // Tables in pipes, for issues and pull requests. All columns, whatever the width.
 std::string write_markdown(const Report& report);
+
+enum class Format { table, json, csv, markdown };
+constexpr auto enum_names(Format) {
+  return std::to_array<std::pair<Format, std::string_view>>({{Format::table, "table"},
+                                                             {Format::json, "json"},
+                                                             {Format::csv, "csv"},
+                                                             {Format::markdown, "markdown"}});
+}
+// Ready to print. `columns` are those of text.
+std::string write_report(const Report& report, Format format, int columns = base::k_report_columns);
 
 // A view's columns and rows as texts, in the order in which people see them.
 struct ShownTable {

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/report/report_value.h"
+#include "analysis/report_value/report_value.h"
 
-#include "analysis/report/label_words.h"
-#include "analysis/report/step_text.h"
+#include "base/text_layout.h"
 
 #include <fmt/args.h>
 
@@ -23,13 +22,13 @@ std::string fixed_text(double value, int digits) {
 std::string number_text(double value, CellFormat format) {
   switch (format.unit) {
   case Unit::size:
-    return size_text(static_cast<std::uint64_t>(value));
+    return base::size_text(static_cast<std::uint64_t>(value));
   case Unit::fixed:
     return fixed_text(value, format.digits);
   case Unit::milliseconds:
-    return ms_text(value * 1e6);
+    return base::ms_text(value * 1e6);
   case Unit::ratio:
-    return format.digits > 2 ? fixed_text(value, format.digits) + "x" : ratio_text(value);
+    return format.digits > 2 ? fixed_text(value, format.digits) + "x" : base::ratio_text(value);
   case Unit::chance:
     return value < 0.0001 ? "<0.0001" : fmt::format("{:.4f}", value);
   case Unit::share:
@@ -38,7 +37,7 @@ std::string number_text(double value, CellFormat format) {
   case Unit::plain:
     break;
   }
-  return format_number(value);
+  return base::format_number(value);
 }
 
 } // namespace
@@ -57,7 +56,7 @@ std::string shown(const Value& value, CellFormat format) {
           std::vector<std::string> parts;
           for (const Value& one : held)
             parts.push_back(shown(one, format));
-          return join(parts, format.unit == Unit::plain ? ", " : "-");
+          return base::join(parts, format.unit == Unit::plain ? ", " : "-");
         } else if constexpr (std::is_same_v<T, double>) {
           return number_text(held, format);
         } else {
