@@ -6,12 +6,11 @@
 #include "analysis/doctor/diagnosis.h"
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/installed_libraries.h"
-#include "base/text_table.h"
+#include "base/text_layout.h"
 #include "knowledge/document.h"
 #include "model/document.h"
 
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
@@ -19,254 +18,240 @@
 namespace ncclprobe::analysis::doctor {
 namespace {
 
-constexpr std::size_t k_width = 110;
 // Lines of evidence of a finding. Those of a failure hold the workers' last output.
 constexpr std::size_t k_most_evidence = 5;
 constexpr std::size_t k_most_evidence_of_failure = 12;
-
-// The words of `text` after `label`; later lines are indented to it.
-std::string paragraph(const std::string& label, const std::string& text) {
-  std::string out;
-  std::string line = label;
-  std::size_t indent = label.size();
-  bool fresh = true;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    std::size_t end = std::min(text.find(' ', at), text.size());
-    std::string word = text.substr(at, end - at);
-    if (!fresh && line.size() + 1 + word.size() > k_width) {
-      out += line + "\n";
-      line = std::string(indent, ' ');
-      fresh = true;
-    }
-    line += (fresh ? "" : " ") + word;
-    fresh = false;
-    at = end + 1;
-  }
-  return out + line + "\n";
-}
-
-// Evidence may contain lines of a worker's output.
-std::string lines_behind(std::string label, const std::string& text) {
-  std::string out;
-  for (std::size_t at = 0; at <= text.size();) {
-    std::size_t end = std::min(text.find('\n', at), text.size());
-    if (end > at)
-      out += paragraph(label, text.substr(at, end - at));
-    label = std::string(label.size(), ' ');
-    at = end + 1;
-  }
-  return out;
-}
+constexpr std::size_t k_most_ranks = 16;
+constexpr int k_detail_hang = 17; // of what is known about a finding
 
 std::string where(const Finding& finding, int ranks, std::size_t hosts) {
   std::string text;
-  bool all_ranks = static_cast<int>(finding.ranks.size()) >= ranks;
-  if (!finding.ranks.empty() && !all_ranks)
+  if (!finding.ranks.empty() && static_cast<int>(finding.ranks.size()) < ranks)
     text = fmt::format("rank{} {}", finding.ranks.size() == 1 ? "" : "s",
                        model::format_ranks(finding.ranks));
-  if (!finding.hosts.empty() && finding.hosts.size() < hosts) {
-    text += text.empty() ? "" : " on ";
-    for (std::size_t i = 0; i < finding.hosts.size(); ++i)
-      text += (i == 0 ? "" : ", ") + finding.hosts[i];
-  }
-  return text;
+  if (!finding.hosts.empty() && finding.hosts.size() < hosts)
+    text += (text.empty() ? "" : " on ") + base::join(finding.hosts, ", ");
+  return text.empty() ? "" : " [" + text + "]";
 }
 
 std::string word_of(Severity severity) {
-  switch (severity) {
-  case Severity::fail:
-    return "FAIL";
-  case Severity::warn:
-    return "WARN";
-  default:
-    return std::string(to_string(severity));
-  }
+  return severity == Severity::fail   ? "FAIL"
+         : severity == Severity::warn ? "WARN"
+                                      : std::string(to_string(severity));
 }
 
-std::string render_finding(const Finding& finding, int ranks, std::size_t hosts) {
-  std::string place = where(finding, ranks, hosts);
-  std::string out = paragraph(fmt::format("{:<8}{} ", word_of(finding.severity), finding.id),
-                              fmt::format("{}: {}{}", check_name(finding.id), finding.what,
-                                          place.empty() ? "" : " [" + place + "]"));
-  if (finding.severity == Severity::ok) // its evidence is in the JSON
-    return out;
+// Evidence may contain lines of a worker's output.
+std::vector<std::string> evidence_lines(const Finding& finding) {
   std::vector<std::string> seen = finding.evidence;
   std::erase(seen, "");
-  std::size_t most =
+  const std::size_t most =
       finding.severity == Severity::fail ? k_most_evidence_of_failure : k_most_evidence;
   if (seen.size() > most) {
-    std::size_t more = seen.size() - (most - 1);
+    const std::size_t more = seen.size() - (most - 1);
     seen.resize(most - 1);
     seen.push_back(fmt::format("and {} more (all in --format json)", more));
   }
-  const char* label = "          seen   ";
+  std::vector<std::string> lines;
   for (const std::string& one : seen)
-    out += lines_behind(std::exchange(label, "                 "), one);
-  if (!finding.follows_from.empty())
-    out += paragraph("          why    ", "follows from " + finding.follows_from);
-  else if (!finding.may_be_of.empty())
-    out += paragraph("          why    ", fmt::format("possibly caused by {}",
-                                                      fmt::join(finding.may_be_of, ", or of ")));
-  if (!finding.cost.empty())
-    out += paragraph("          costs  ", finding.cost);
-  if (!finding.fix.empty())
-    out += paragraph("          fix    ", finding.fix);
-  return out;
+    for (std::size_t at = 0; at < one.size();) {
+      const std::size_t end = std::min(one.find('\n', at), one.size());
+      if (end > at)
+        lines.push_back(one.substr(at, end - at));
+      at = end + 1;
+    }
+  return lines;
 }
 
-std::string render_chain(const Case& one) {
-  base::TextTable table({{"part", base::TextTable::Align::left},
-                         {"version", base::TextTable::Align::left},
-                         {"really loaded from", base::TextTable::Align::left},
-                         {"ranks", base::TextTable::Align::left}});
-  for (const ChainLink& link : software_chain(one)) {
-    bool there = link.problem.empty();
-    bool all = static_cast<int>(link.ranks.size()) >= one.ranks();
-    table.add_row({link.part, there ? link.version : "not there", there ? link.path : "",
-                   all ? "all" : model::format_ranks(link.ranks)});
-  }
-  return table.render(2);
+void add_finding(const Finding& finding, int ranks, std::size_t hosts, Section& to) {
+  to.add(
+      fmt::format("{:<8}{}", word_of(finding.severity), finding.id),
+      fmt::format("{}: {}{}", check_name(finding.id), finding.what, where(finding, ranks, hosts)),
+      12);
+  if (finding.severity == Severity::ok) // its evidence is in the JSON
+    return;
+  to.add_each("          seen", evidence_lines(finding), k_detail_hang);
+  if (!finding.follows_from.empty())
+    to.add("          why", "follows from " + finding.follows_from, k_detail_hang);
+  else if (!finding.may_be_of.empty())
+    to.add("          why", "possibly caused by " + base::join(finding.may_be_of, ", or of "),
+           k_detail_hang);
+  if (!finding.cost.empty())
+    to.add("          costs", finding.cost, k_detail_hang);
+  if (!finding.fix.empty())
+    to.add("          fix", finding.fix, k_detail_hang);
+}
+
+TablePtr finding_table(const std::vector<Finding>& findings) {
+  TableOf<Finding> table(findings);
+  table.add("id", &Finding::id);
+  table.add("check", [](const Finding& one) { return check_name(one.id); });
+  table.add("severity", &Finding::severity);
+  table.add("what", &Finding::what);
+  table.add("evidence", &Finding::evidence);
+  table.add("cost", &Finding::cost);
+  table.add("fix", &Finding::fix);
+  table.add("follows_from", &Finding::follows_from);
+  table.add("may_be_of", &Finding::may_be_of);
+  table.add("ranks", &Finding::ranks);
+  table.add("hosts", &Finding::hosts);
+  return table.table();
+}
+
+TablePtr chain_table(const Case& one) {
+  TableOf<ChainLink> table(software_chain(one));
+  table.add("part", &ChainLink::part).titled("part").left();
+  table.add("version", &ChainLink::version);
+  table
+      .show("version",
+            [](const auto& link) { return link.problem.empty() ? link.version : "not there"; })
+      .left();
+  table.add("path", &ChainLink::path);
+  table
+      .show("really loaded from",
+            [](const auto& link) { return link.problem.empty() ? link.path : ""; })
+      .left();
+  table.add("problem", &ChainLink::problem);
+  table.add("ranks", &ChainLink::ranks);
+  table
+      .show("ranks",
+            [all = one.ranks()](const auto& link) {
+              return static_cast<int>(link.ranks.size()) >= all ? "all"
+                                                                : model::format_ranks(link.ranks);
+            })
+      .left();
+  return table.table();
 }
 
 // The GPU of each rank: rank r on a host uses the r-th GPU that it sees.
-std::string render_ranks(const Case& one) {
-  constexpr std::size_t k_most_ranks = 16;
-  base::TextTable table({{"rank"},
-                         {"host", base::TextTable::Align::left},
-                         {"GPU"},
-                         {"PCI id", base::TextTable::Align::left},
-                         {"UUID", base::TextTable::Align::left}});
+struct RankGpu {
+  int rank = 0;
+  std::string host;
+  std::optional<model::Gpu> gpu;
+};
+
+std::vector<RankGpu> rank_gpus(const Case& one) {
   std::map<std::string, std::size_t> taken; // GPUs, by host
-  std::map<int, std::vector<std::string>> rows;
-  bool any = false;
+  std::vector<RankGpu> all;
   for (const model::Survey& survey : one.surveys)
     for (int rank : survey.ranks) {
       const std::vector<model::Gpu>& gpus = survey.inventory.gpus;
-      std::size_t place = taken[survey.inventory.boot_id]++;
-      std::vector<std::string>& row = rows[rank];
-      row = {std::to_string(rank), survey.inventory.hostname, "none"};
-      if (place >= gpus.size())
-        continue;
-      any = true;
-      row = {std::to_string(rank), survey.inventory.hostname, std::to_string(gpus[place].index),
-             gpus[place].pci_bus_id, gpus[place].uuid};
+      const std::size_t place = taken[survey.inventory.boot_id]++;
+      all.push_back({rank, survey.inventory.hostname,
+                     place < gpus.size() ? std::optional(gpus[place]) : std::nullopt});
     }
-  if (!any)
-    return "";
-  std::size_t shown = 0;
-  for (auto& [rank, row] : rows)
-    if (shown++ < k_most_ranks)
-      table.add_row(std::move(row));
-  std::string more =
-      rows.size() > k_most_ranks
-          ? fmt::format("  and {} more (all in --format json)\n", rows.size() - k_most_ranks)
-          : "";
-  return "\n" + table.render(2) + more;
+  std::ranges::sort(all, {}, &RankGpu::rank);
+  return all;
+}
+
+Section rank_section(const Case& one) {
+  TableOf<RankGpu> table(rank_gpus(one));
+  if (std::ranges::none_of(table.rows(), [](const RankGpu& row) { return row.gpu.has_value(); }))
+    return {"ranks"};
+  table.show("rank", &RankGpu::rank);
+  table.show("host", &RankGpu::host).left();
+  table.show("GPU",
+             [](const RankGpu& row) { return row.gpu ? Value(row.gpu->index) : Value("none"); });
+  table.show("PCI id", [](const RankGpu& row) { return row.gpu ? row.gpu->pci_bus_id : ""; })
+      .left();
+  table.show("UUID", [](const RankGpu& row) { return row.gpu ? row.gpu->uuid : ""; }).left();
+  return {"ranks", "", {View{.table = table.table(), .most_rows = k_most_ranks}}};
 }
 
 // Apart from the chain: files on a disk do not run.
-std::string render_installed(const Case& one, std::size_t hosts) {
-  const std::vector<NotLoaded> found = not_loaded(one);
-  if (found.empty())
-    return "";
-  base::TextTable table({{"installed, not loaded", base::TextTable::Align::left},
-                         {"version", base::TextTable::Align::left},
-                         {"file", base::TextTable::Align::left},
-                         {"found by", base::TextTable::Align::left}});
-  for (const NotLoaded& each : found)
-    table.add_row({hosts > 1 ? fmt::format("{} on {}", part_of(*each.library), each.host)
-                             : part_of(*each.library),
-                   each.library->version.empty() ? "unknown" : each.library->version,
-                   each.library->path, each.library->found_by});
-  return "\n" + table.render(2);
+TablePtr installed_table(const Case& one, std::size_t hosts) {
+  TableOf<NotLoaded> table(not_loaded(one));
+  table.add("part", [](const auto& each) { return part_of(*each.library); });
+  table
+      .show("installed, not loaded",
+            [=](const auto& each) {
+              return part_of(*each.library) + (hosts > 1 ? " on " + each.host : "");
+            })
+      .left();
+  table.add("version", [](const auto& each) { return each.library->version; });
+  table
+      .show("version",
+            [](const auto& each) {
+              return each.library->version.empty() ? "unknown" : each.library->version;
+            })
+      .left();
+  table.add("path", [](const auto& each) { return each.library->path; }).titled("file").left();
+  table.add("found_by", [](const auto& each) { return each.library->found_by; })
+      .titled("found by")
+      .left();
+  table.add("host", &NotLoaded::host);
+  return table.table();
 }
 
-std::string render_diagnosis(const Diagnosis& diagnosis) {
-  std::string out;
+TablePtr step_table(const Diagnosis& diagnosis) {
+  TableOf<Step> table(diagnosis.steps);
+  table.add("question", &Step::question);
+  table.add("answer", &Step::answer);
+  table.add("because", &Step::because);
+  return table.table();
+}
+
+Section diagnosis_section(const Diagnosis& diagnosis) {
+  constexpr int k_hang = 5;
+  Section section{"diagnosis", "Diagnosis"};
   int number = 0;
   for (const Step& step : diagnosis.steps)
-    out += paragraph(fmt::format("  {}. ", ++number),
-                     fmt::format("{} {}{}", step.question, to_string(step.answer),
-                                 step.because.empty() ? "" : ": " + step.because));
-  return out + paragraph("  => ", diagnosis.conclusion);
+    section.add(fmt::format("  {}.", ++number),
+                fmt::format("{} {}{}", step.question, to_string(step.answer),
+                            step.because.empty() ? "" : ": " + step.because),
+                k_hang);
+  section.add("  =>", diagnosis.conclusion, k_hang);
+  return section;
 }
 
-std::map<Severity, int> count(const std::vector<Finding>& findings) {
-  std::map<Severity, int> counts;
-  for (const Finding& one : findings)
-    ++counts[one.severity];
-  return counts;
-}
-
-std::string summary(const std::vector<Finding>& findings) {
-  auto counts = count(findings);
-  return fmt::format("{}: {} fail, {} warn, {} unknown, {} info, {} ok", to_string(worst(findings)),
-                     counts[Severity::fail], counts[Severity::warn], counts[Severity::unknown],
-                     counts[Severity::info], counts[Severity::ok]);
-}
-
-nlohmann::json json_of(const Finding& finding) {
-  return {{"id", finding.id},
-          {"check", check_name(finding.id)},
-          {"severity", to_string(finding.severity)},
-          {"what", finding.what},
-          {"evidence", finding.evidence},
-          {"cost", finding.cost},
-          {"fix", finding.fix},
-          {"follows_from", finding.follows_from},
-          {"may_be_of", finding.may_be_of},
-          {"ranks", finding.ranks},
-          {"hosts", finding.hosts}};
+Object counts(const std::vector<Finding>& findings) {
+  Object all;
+  for (const auto& [severity, name] : enum_names(Severity{}))
+    all.emplace_back(name, std::ranges::count(findings, severity, &Finding::severity));
+  return all;
 }
 
 } // namespace
 
-std::string render_text(const Case& one, const std::vector<Finding>& findings) {
-  auto hosts = static_cast<std::size_t>(count_hosts(one));
-  std::string out = fmt::format("ncclprobe doctor {}: {} rank{} on {} host{}, {} backend\n\n",
-                                one.ncclprobe, one.ranks(), one.ranks() == 1 ? "" : "s", hosts,
-                                hosts == 1 ? "" : "s", one.backend.empty() ? "no" : one.backend);
-  out += render_chain(one) + render_installed(one, hosts) + render_ranks(one);
-  out += "\nDiagnosis\n" + render_diagnosis(diagnose(one, findings)) + "\n";
+Report doctor_report(const Case& one, const std::vector<Finding>& findings) {
+  const auto hosts = static_cast<std::size_t>(count_hosts(one));
+  const Diagnosis diagnosis = diagnose(one, findings);
+  const TablePtr chain = chain_table(one), installed = installed_table(one, hosts);
+  const Object count = counts(findings);
+  Report report;
+  report.rows = finding_table(findings);
+  report.data = {
+      {"schema", "ncclprobe.doctor"},
+      {"schema_version", 1},
+      {"worst", worst(findings)},
+      {"tables_date", knowledge::tables_date()},
+      {"counts", count},
+      {"chain", chain},
+      {"installed_not_loaded", installed},
+      {"diagnosis", Object{{"steps", step_table(diagnosis)}, {"conclusion", diagnosis.conclusion}}},
+      {"findings", report.rows},
+      {"case", one}};
+  Section heading{"heading"};
+  heading.add("",
+              fmt::format("ncclprobe doctor {}: {} on {}, {} backend", one.ncclprobe,
+                          base::count_of(static_cast<std::size_t>(one.ranks()), "rank", "ranks"),
+                          base::count_of(hosts, "host", "hosts"),
+                          one.backend.empty() ? "no" : one.backend),
+              0);
+  Section found{"findings"};
   for (const Finding& finding : findings)
-    out += render_finding(finding, one.ranks(), hosts);
-  return out + "\n" + summary(findings) + "\nTables of " + knowledge::tables_are_of() + "\n";
-}
-
-std::string render_json(const Case& one, const std::vector<Finding>& findings) {
-  nlohmann::json out{{"schema", "ncclprobe.doctor"},
-                     {"schema_version", 1},
-                     {"worst", to_string(worst(findings))},
-                     {"tables_date", knowledge::tables_date()}};
-  out["counts"] = nlohmann::json::object();
-  for (const auto& [severity, name] : enum_names(Severity{}))
-    out["counts"][std::string(name)] = count(findings)[severity];
-  out["chain"] = nlohmann::json::array();
-  for (const ChainLink& link : software_chain(one))
-    out["chain"].push_back({{"part", link.part},
-                            {"version", link.version},
-                            {"path", link.path},
-                            {"problem", link.problem},
-                            {"ranks", link.ranks}});
-  out["installed_not_loaded"] = nlohmann::json::array();
-  for (const NotLoaded& each : not_loaded(one))
-    out["installed_not_loaded"].push_back({{"part", part_of(*each.library)},
-                                           {"version", each.library->version},
-                                           {"path", each.library->path},
-                                           {"found_by", each.library->found_by},
-                                           {"host", each.host}});
-  Diagnosis diagnosis = diagnose(one, findings);
-  out["diagnosis"] = {{"steps", nlohmann::json::array()}, {"conclusion", diagnosis.conclusion}};
-  for (const Step& step : diagnosis.steps)
-    out["diagnosis"]["steps"].push_back({{"question", step.question},
-                                         {"answer", to_string(step.answer)},
-                                         {"because", step.because}});
-  out["findings"] = nlohmann::json::array();
-  for (const Finding& finding : findings)
-    out["findings"].push_back(json_of(finding));
-  out["case"] = base::json_tree(base::writable(one));
-  return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    add_finding(finding, one.ranks(), hosts, found);
+  Section summary{"summary"};
+  std::vector<std::string> numbers;
+  for (auto each = count.rbegin(); each != count.rend(); ++each) // worst first
+    numbers.push_back(shown(each->second) + " " + each->first);
+  summary.add("", fmt::format("{}: {}", to_string(worst(findings)), base::join(numbers, ", ")), 0);
+  summary.add("", "Tables of " + knowledge::tables_are_of(), 0);
+  report.sections = {std::move(heading), {"software", "", {View{chain}}}};
+  if (installed->rows > 0)
+    report.sections.push_back({"installed", "", {View{installed}}});
+  report.sections.insert(report.sections.end(), {rank_section(one), diagnosis_section(diagnosis),
+                                                 std::move(found), std::move(summary)});
+  return report;
 }
 
 } // namespace ncclprobe::analysis::doctor

@@ -3,17 +3,14 @@
 #pragma once
 
 #include "analysis/doctor/finding.h"
+#include "analysis/report_value/report_value.h"
 #include "analysis/survey/case.h"
-
-#include <string>
 
 namespace ncclprobe::analysis::doctor {
 
-// Text for people: chain, decision tree, findings worst first, a summary line. `ok` findings take
-// one line each.
-std::string render_text(const Case& one, const std::vector<Finding>& findings);
-
-// JSON for programs: the verdicts and the case behind them, which --offline reads again.
-std::string render_json(const Case& one, const std::vector<Finding>& findings);
+// For people: software, the GPU of each rank, the decision tree, the findings worst first (`ok`
+// ones take one line each), a summary. For machines also the case behind them, which --offline
+// reads again. CSV has a row for each finding.
+Report doctor_report(const Case& one, const std::vector<Finding>& findings);
 
 } // namespace ncclprobe::analysis::doctor

@@ -79,17 +79,19 @@ std::string markdown_block(const Block& block) {
 } // namespace
 
 std::string write_csv(const Report& report) {
+  std::vector<const Column*> columns;
   std::vector<std::string> keys;
   for (const Column& column : report.rows->columns)
-    if (!column.key.empty())
+    if (!column.key.empty() && !column.nested) {
+      columns.push_back(&column);
       keys.push_back(column.key);
+    }
   std::string out = base::csv_line(keys);
   std::vector<std::string> fields;
   for (std::size_t row = 0; row < report.rows->rows; ++row) {
     fields.clear();
-    for (const Column& column : report.rows->columns)
-      if (!column.key.empty())
-        fields.push_back(csv_text(column.value(row)));
+    for (const Column* column : columns)
+      fields.push_back(csv_text(column->value(row)));
     out += base::csv_line(fields);
   }
   return out;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/statistics/inference.h"
-#include "base/document.h"
+#include "base/described.h"
 #include "base/enum_names.h"
 
 #include <cstdint>
@@ -75,6 +75,7 @@ struct Column {
   int width = 0;       // beyond it goes on in the lines below; 0: any
   bool if_any = false; // not shown if no row has a value
   bool once = false;   // shown again only when it changes; of first columns
+  bool nested = false; // in JSON alone: a field of CSV cannot hold it
   std::function<Value(std::size_t row)> value;
 };
 
@@ -104,6 +105,7 @@ public:
     Added& dispensable(int rank) { return column_.dispensable = rank, *this; }
     Added& if_any() { return column_.if_any = true, *this; }
     Added& once() { return column_.once = true, *this; }
+    Added& nested() { return column_.nested = true, *this; }
 
   private:
     Column& column_;
@@ -140,11 +142,12 @@ private:
 };
 
 // Words, after a label in the margin: "Trials       25: all ok". Lines after the first start `hang`
-// columns in.
+// columns in. A whole text is useless in parts, as an address is: it stays on one line.
 struct Text {
   std::string label;
   std::string text;
   int hang = 0;
+  bool whole = false;
 };
 
 // Part of a table, as people see it.
@@ -194,6 +197,16 @@ struct Section {
   std::string title = {}; // a line of its own above the blocks, if there is one
   std::vector<Block> blocks = {};
   int hang = 0; // of the title's further lines
+
+  void add(std::string label, std::string text, int hang_of_text) {
+    blocks.push_back(Text{std::move(label), std::move(text), hang_of_text});
+  }
+  // One below the other, the label before the first.
+  void add_each(std::string label, const std::vector<std::string>& texts, int hang_of_text,
+                bool whole = false) {
+    for (const std::string& one : texts)
+      blocks.push_back(Text{std::exchange(label, ""), one, hang_of_text, whole});
+  }
 };
 
 struct Report {
@@ -272,6 +285,8 @@ requires(!std::is_same_v<std::remove_cvref_t<T>, Value>) Value::Value(T&& value)
     held_ = std::string(std::string_view(value));
   else if constexpr (requires { value.has_value(); })
     *this = value.has_value() ? Value(*value) : Value();
+  else if constexpr (base::Described<Plain> || base::WrittenAs<Plain>)
+    *this = described(value);
   else {
     List list;
     for (const auto& one : value)

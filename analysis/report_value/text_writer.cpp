@@ -186,7 +186,9 @@ private:
 
 std::string text_of(const Block& block, int columns) {
   if (const auto* text = std::get_if<Text>(&block))
-    return base::paragraph(text->label, text->text, text->hang, columns);
+    return text->whole
+               ? fmt::format("{:<{}}{}\n", text->label, text->hang, base::printable(text->text))
+               : base::paragraph(text->label, text->text, text->hang, columns);
   if (const auto* found = std::get_if<Findings>(&block))
     return base::paragraph(found->label, in_words(found->all), found->hang, columns);
   if (const auto* code = std::get_if<Code>(&block)) {

@@ -3,9 +3,11 @@
 
 #include "launch/cli/common/command_end.h"
 
+#include "analysis/report_value/report_writers.h"
 #include "base/console.h"
 #include "base/exit_code.h"
 #include "base/log.h"
+#include "base/parse_enum.h"
 #include "base/printable.h"
 #include "base/resource_limits.h"
 
@@ -60,6 +62,15 @@ int deliver(const std::string& text, const base::Destination& to, int exit_code)
     return show(text, exit_code);
   auto written = base::write_output_file(to, base::escape_unsafe(text));
   return written ? exit_code : give_up(written.error());
+}
+
+int deliver(const analysis::Report& report, const ResultOptions& how, int exit_code) {
+  // What is for people has another name in some commands.
+  const auto format = base::parse_enum<analysis::Format>(how.format, "format");
+  const int columns = how.output.file.empty() ? base::text_columns() : base::k_report_columns;
+  return deliver(
+      analysis::write_report(report, format ? *format : analysis::Format::table, columns),
+      how.output, exit_code);
 }
 
 base::Result<void> check_destination(const base::Destination& to) {

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/report_value/report_value.h"
 #include "base/error.h"
 #include "base/output_file.h"
+#include "launch/cli/common/usage.h"
 #include "model/record.h"
 
 #include <exception>
@@ -26,6 +28,9 @@ int show(const std::string& text, int exit_code);
 // The same into a file, or on stdout if none is named. Files of results are looked at with programs
 // that obey terminals, so what is unsafe there is escaped in them too.
 int deliver(const std::string& text, const base::Destination& to, int exit_code);
+// The same for a report, in the format that was asked for; as wide as the terminal where it is
+// shown.
+int deliver(const analysis::Report& report, const ResultOptions& how, int exit_code);
 
 // Whether deliver() could write there: before anything is done that takes long.
 base::Result<void> check_destination(const base::Destination& to);

@@ -37,10 +37,8 @@ int exit_code_of_worst(const std::vector<doctor::Finding>& findings) {
 }
 
 int present(const doctor::Case& one, const DoctorOptions& options) {
-  std::vector<doctor::Finding> findings = doctor::examine(one);
-  std::string text = options.format == "json" ? doctor::render_json(one, findings)
-                                              : doctor::render_text(one, findings);
-  return deliver(text, options.output, exit_code_of_worst(findings));
+  const std::vector<doctor::Finding> findings = doctor::examine(one);
+  return deliver(doctor::doctor_report(one, findings), options, exit_code_of_worst(findings));
 }
 
 int answer(const World& world, const DoctorOptions& options) {

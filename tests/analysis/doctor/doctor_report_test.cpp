@@ -4,6 +4,7 @@
 #include "patient.h"
 
 #include "analysis/doctor/doctor_report.h"
+#include "analysis/report_value/report_writers.h"
 #include "support/catch.h"
 #include "support/golden.h"
 
@@ -29,33 +30,40 @@ Case ill_case() {
   return one;
 }
 
+std::string text_of(const Case& one) {
+  return analysis::write_text(doctor_report(one, examine(one)));
+}
+
+std::string json_of(const Case& one) {
+  return analysis::write_json(doctor_report(one, examine(one)));
+}
+
 } // namespace
 
 TEST_CASE("the text of a healthy and of an ill machine") {
-  support::check_golden("doctor-healthy.txt", render_text(healthy_case(), examine(healthy_case())));
-  support::check_golden("doctor-ill.txt", render_text(ill_case(), examine(ill_case())));
-  support::check_golden("doctor-cpu.txt", render_text(test_doctor::healthy_cpu_case(),
-                                                      examine(test_doctor::healthy_cpu_case())));
+  support::check_golden("doctor-healthy.txt", text_of(healthy_case()));
+  support::check_golden("doctor-ill.txt", text_of(ill_case()));
+  support::check_golden("doctor-cpu.txt", text_of(test_doctor::healthy_cpu_case()));
 }
 
 TEST_CASE("the JSON of an ill machine") {
-  support::check_golden("doctor-ill.json", render_json(ill_case(), examine(ill_case())));
+  support::check_golden("doctor-ill.json", json_of(ill_case()));
 }
 
 TEST_CASE("the JSON is enough to come to the same verdicts") {
-  std::string text = render_json(ill_case(), examine(ill_case()));
+  std::string text = json_of(ill_case());
 
   auto again = read_case(text);
 
   REQUIRE(again);
-  CHECK(render_json(*again, examine(*again)) == text);
+  CHECK(json_of(*again) == text);
 }
 
 TEST_CASE("bytes that are no UTF-8 do not stop the JSON") {
   Case one = healthy_case();
   one.surveys[0].process.environment = {{"NCCL_DEBUG_FILE", "\xff\xfe"}};
 
-  CHECK(nlohmann::json::accept(render_json(one, examine(one))));
+  CHECK(nlohmann::json::accept(json_of(one)));
 }
 
 TEST_CASE("the text shows a few lines of evidence, the JSON all") {
@@ -63,23 +71,22 @@ TEST_CASE("the text shows a few lines of evidence, the JSON all") {
   for (int i = 0; i < 40; ++i)
     one.surveys[0].host->pci.bridges.push_back({fmt::format("0000:{:02x}:00.0", i), true});
 
-  auto findings = examine(one);
-  std::string text = render_text(one, findings);
+  std::string text = text_of(one);
 
   CHECK_THAT(text, ContainsSubstring("more (all in --format json)"));
   CHECK_THAT(text, !ContainsSubstring("0000:27:00.0"));
-  CHECK_THAT(render_json(one, findings), ContainsSubstring("0000:27:00.0"));
+  CHECK_THAT(json_of(one), ContainsSubstring("0000:27:00.0"));
 }
 
 TEST_CASE("of many ranks the text shows the first few, each with its GPU") {
   Case one = healthy_case();
-  CHECK_THAT(render_text(one, {}), ContainsSubstring("     1  node01    1  0000:4b:00.0  GPU-1\n"));
+  CHECK_THAT(text_of(one), ContainsSubstring("     1  node01    1  0000:4b:00.0  GPU-1\n"));
 
   one.surveys[1].ranks.clear();
   for (int rank = 1; rank < 40; ++rank)
     one.surveys[1].ranks.push_back(rank);
-  std::string text = render_text(one, {});
+  std::string text = text_of(one);
 
   CHECK_THAT(text, ContainsSubstring("     2  node01  none\n"));
-  CHECK_THAT(text, ContainsSubstring("and 24 more (all in --format json)"));
+  CHECK_THAT(text, ContainsSubstring("... 24 more (JSON has them)"));
 }

@@ -5,6 +5,7 @@
 
 #include "analysis/doctor/doctor_report.h"
 #include "analysis/doctor/installed_libraries.h"
+#include "analysis/report_value/report_writers.h"
 #include "support/catch.h"
 
 using namespace ncclprobe;
@@ -43,10 +44,11 @@ TEST_CASE("what is installed but not loaded is information, and stands in text a
   CHECK(not_loaded(one).size() == 2);
   CHECK(worst(one, "D06") == Severity::info);
   CHECK_THAT(what(one, "D06"), ContainsSubstring("installed but not loaded"));
-  CHECK_THAT(render_text(one, examine(one)),
+  const analysis::Report report = doctor_report(one, examine(one));
+  CHECK_THAT(analysis::write_text(report),
              ContainsSubstring("installed, not loaded") &&
                  ContainsSubstring("/usr/local/cuda-12.4/lib64/libcudart.so.12.4.127"));
-  CHECK_THAT(render_json(one, examine(one)), ContainsSubstring("\"installed_not_loaded\""));
+  CHECK_THAT(analysis::write_json(report), ContainsSubstring("\"installed_not_loaded\""));
 }
 
 TEST_CASE("a runtime that programs would get and that the driver cannot run is a warning") {
