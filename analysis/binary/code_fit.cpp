@@ -5,12 +5,8 @@
 
 #include "base/printable.h"
 #include "base/text_layout.h"
-#include "base/text_table.h"
 #include "knowledge/cuda_tables.h"
 #include "knowledge/document.h"
-#include "model/enum_names.h"
-
-#include <nlohmann/json.hpp>
 
 namespace ncclprobe::analysis {
 namespace {
@@ -82,16 +78,41 @@ GpuVerdict judge_one(const DeviceCode& code, const GpuToServe& gpu) {
   return verdict;
 }
 
-std::string_view word(GpuVerdict::Runs runs) {
-  return runs == GpuVerdict::Runs::yes ? "yes" : runs == GpuVerdict::Runs::no ? "no" : "unknown";
+// Code for one target.
+struct TargetCode {
+  std::string kind;
+  std::string target;
+  CodeCount count;
+  std::optional<std::string> ptx_isa;
+};
+
+TablePtr code_table(std::vector<TargetCode> rows) {
+  TableOf<TargetCode> table(std::move(rows));
+  table.add("target", &TargetCode::target).titled("code for").left();
+  table.add("kind", &TargetCode::kind);
+  table.show_left("kind",
+                  [](const auto& one) { return one.ptx_isa ? "PTX " + *one.ptx_isa : one.kind; });
+  table.add("entries", [](const auto& one) { return one.count.entries; }).titled("entries");
+  table.add("bytes", [](const auto& one) { return one.count.bytes; });
+  table.show("MB", [](const auto& one) { return static_cast<double>(one.count.bytes) / 1e6; },
+             {Unit::fixed, 1});
+  table.add("ptx_isa", &TargetCode::ptx_isa);
+  return table.table();
 }
 
-std::string megabytes(std::uint64_t bytes) {
-  return fmt::format("{:.1f}", static_cast<double>(bytes) / 1e6);
-}
-
-nlohmann::json count_json(const CodeTarget& target, const CodeCount& count) {
-  return {{"target", target.sm()}, {"entries", count.entries}, {"bytes", count.bytes}};
+TablePtr verdict_table(const std::vector<GpuVerdict>& verdicts) {
+  TableOf<GpuVerdict> table(verdicts);
+  table.add("name", [](const auto& one) { return base::printable(one.gpu.name); });
+  table.add("compute_capability", [](const auto& one) { return one.gpu.capability.text(); });
+  table.add("runs", &GpuVerdict::runs);
+  table.add("verdict", [](const auto& one) { return one.fit.verdict; });
+  table.add("via", [](const auto& one) -> Value {
+    if (!one.fit.via)
+      return nullptr;
+    return one.fit.verdict == CodeVerdict::ptx_jit ? one.fit.via->compute() : one.fit.via->sm();
+  });
+  table.add("meaning", &GpuVerdict::meaning);
+  return table.table();
 }
 
 } // namespace
@@ -104,81 +125,58 @@ std::vector<GpuVerdict> judge_device_code(const DeviceCode& code,
   return verdicts;
 }
 
-std::string render_device_code(const std::string& path, const DeviceCode& code,
-                               const std::vector<GpuVerdict>& verdicts) {
-  std::string out =
-      base::paragraph("File",
-                      fmt::format("{}, {}, {}", base::printable(path), code.format,
-                                  base::count_of(code.containers, "fat binary", "fat binaries")),
-                      k_hang);
-  if (!code.nccl.empty())
-    out += base::paragraph("NCCL",
-                           fmt::format("{}, built with CUDA {}", code.nccl,
-                                       code.nccl_cuda.empty() ? "unknown" : code.nccl_cuda),
-                           k_hang);
-  if (code.empty())
-    out += base::paragraph("Code", "no GPU code", k_hang);
-  else {
-    using Table = base::TextTable;
-    Table table(
-        {{"code for", Table::Align::left}, {"kind", Table::Align::left}, {"entries"}, {"MB"}});
-    for (const auto& [target, count] : code.cubins)
-      table.add_row(
-          {target.sm(), "machine code", std::to_string(count.entries), megabytes(count.bytes)});
-    for (const auto& [target, ptx] : code.ptx)
-      table.add_row({target.compute(), fmt::format("PTX {}", ptx.newest_isa.text()),
-                     std::to_string(ptx.count.entries), megabytes(ptx.count.bytes)});
-    for (const auto& [target, count] : code.link_time)
-      table.add_row({target.sm(), "linked at run time", std::to_string(count.entries),
-                     megabytes(count.bytes)});
-    out += "\n" + table.render(2) + "\n";
-  }
-  for (const GpuVerdict& one : verdicts)
-    out += base::paragraph(one.runs == GpuVerdict::Runs::yes  ? "Runs"
-                           : one.runs == GpuVerdict::Runs::no ? "Fails"
-                                                              : "Open",
-                           fmt::format("{} ({}): {}", base::printable(one.gpu.name),
-                                       one.gpu.capability.text(), one.meaning),
-                           k_hang);
-  for (const std::string& problem : code.problems)
-    out += base::paragraph("Damaged", problem, k_hang);
-  return out + base::paragraph("Tables of", knowledge::tables_are_of(), k_hang);
-}
-
-nlohmann::json device_code_json(const std::string& path, const DeviceCode& code,
-                                const std::vector<GpuVerdict>& verdicts) {
-  nlohmann::json json{{"schema", "ncclprobe.device_code/1"},
-                      {"file", base::printable(path)},
-                      {"format", code.format},
-                      {"containers", code.containers},
-                      {"nccl", code.nccl},
-                      {"nccl_cuda", code.nccl_cuda},
-                      {"problems", code.problems},
-                      {"tables_date", knowledge::tables_date()}};
-  for (const char* list : {"cubins", "ptx", "link_time", "gpus"})
-    json[list] = nlohmann::json::array();
+Report device_code_report(const std::string& path, const DeviceCode& code,
+                          const std::vector<GpuVerdict>& verdicts) {
+  std::vector<TargetCode> cubins, ptx, link_time, all;
   for (const auto& [target, count] : code.cubins)
-    json["cubins"].push_back(count_json(target, count));
-  for (const auto& [target, ptx] : code.ptx) {
-    nlohmann::json one = count_json(target, ptx.count);
-    one["ptx_isa"] = ptx.newest_isa.text();
-    json["ptx"].push_back(std::move(one));
-  }
+    cubins.push_back({"machine code", target.sm(), count, {}});
+  for (const auto& [target, one] : code.ptx)
+    ptx.push_back({"PTX", target.compute(), one.count, one.newest_isa.text()});
   for (const auto& [target, count] : code.link_time)
-    json["link_time"].push_back(count_json(target, count));
-  for (const GpuVerdict& one : verdicts) {
-    nlohmann::json gpu{{"name", base::printable(one.gpu.name)},
-                       {"compute_capability", one.gpu.capability.text()},
-                       {"runs", word(one.runs)},
-                       {"verdict", model::to_string(one.fit.verdict)},
-                       {"via", nullptr},
-                       {"meaning", one.meaning}};
-    if (one.fit.via)
-      gpu["via"] =
-          one.fit.verdict == CodeVerdict::ptx_jit ? one.fit.via->compute() : one.fit.via->sm();
-    json["gpus"].push_back(std::move(gpu));
-  }
-  return json;
+    link_time.push_back({"linked at run time", target.sm(), count, {}});
+  for (const auto* some : {&cubins, &ptx, &link_time})
+    all.insert(all.end(), some->begin(), some->end());
+
+  Section file{"file"};
+  file.add("File",
+           fmt::format("{}, {}, {}", path, code.format,
+                       base::count_of(code.containers, "fat binary", "fat binaries")),
+           k_hang);
+  if (!code.nccl.empty())
+    file.add("NCCL",
+             fmt::format("{}, built with CUDA {}", code.nccl,
+                         code.nccl_cuda.empty() ? "unknown" : code.nccl_cuda),
+             k_hang);
+  Section gpus{"gpus"};
+  for (const GpuVerdict& one : verdicts)
+    gpus.add(one.runs == GpuVerdict::Runs::yes  ? "Runs"
+             : one.runs == GpuVerdict::Runs::no ? "Fails"
+                                                : "Open",
+             fmt::format("{} ({}): {}", one.gpu.name, one.gpu.capability.text(), one.meaning),
+             k_hang);
+  gpus.add_each("Damaged", code.problems, k_hang);
+  gpus.add("Tables of", knowledge::tables_are_of(), k_hang);
+  Report report;
+  report.rows = code_table(std::move(all));
+  Section targets{"code"};
+  if (code.empty())
+    targets.add("Code", "no GPU code", k_hang);
+  else
+    targets.blocks.push_back(View{report.rows});
+  report.sections = {std::move(file), std::move(targets), std::move(gpus)};
+  report.data = {{"schema", "ncclprobe.device_code/1"},
+                 {"file", base::printable(path)},
+                 {"format", code.format},
+                 {"containers", code.containers},
+                 {"nccl", code.nccl},
+                 {"nccl_cuda", code.nccl_cuda},
+                 {"problems", code.problems},
+                 {"tables_date", knowledge::tables_date()},
+                 {"cubins", code_table(std::move(cubins))},
+                 {"ptx", code_table(std::move(ptx))},
+                 {"link_time", code_table(std::move(link_time))},
+                 {"gpus", verdict_table(verdicts)}};
+  return report;
 }
 
 } // namespace ncclprobe::analysis

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "analysis/binary/device_code.h"
+#include "analysis/report_value/report_value.h"
+#include "base/enum_names.h"
 #include "knowledge/compatibility.h"
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <optional>
 #include <string>
@@ -33,13 +33,17 @@ struct GpuVerdict {
   std::string meaning; // one sentence: what runs, or why nothing does, and what to do
 };
 
+constexpr auto enum_names(GpuVerdict::Runs) {
+  using enum GpuVerdict::Runs;
+  return std::to_array<std::pair<GpuVerdict::Runs, std::string_view>>(
+      {{yes, "yes"}, {no, "no"}, {unknown, "unknown"}});
+}
+
 std::vector<GpuVerdict> judge_device_code(const DeviceCode& code,
                                           const std::vector<GpuToServe>& gpus);
 
-// As text for people, and as one JSON object.
-std::string render_device_code(const std::string& path, const DeviceCode& code,
-                               const std::vector<GpuVerdict>& verdicts);
-nlohmann::json device_code_json(const std::string& path, const DeviceCode& code,
-                                const std::vector<GpuVerdict>& verdicts);
+// CSV has a row for each target of the code.
+Report device_code_report(const std::string& path, const DeviceCode& code,
+                          const std::vector<GpuVerdict>& verdicts);
 
 } // namespace ncclprobe::analysis

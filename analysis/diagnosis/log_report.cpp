@@ -9,8 +9,6 @@
 #include "knowledge/health_codes.h"
 #include "model/outcome.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <charconv>
 #include <span>
@@ -20,14 +18,43 @@ namespace {
 
 using knowledge::CauseSeverity;
 using knowledge::LogCause;
+using Problems = std::vector<const LogProblem*>;
 
 constexpr int k_hang = 13;
 constexpr std::size_t k_causes_in_full = 3;
 
-std::string_view severity_name(CauseSeverity severity) {
-  return severity == CauseSeverity::fail   ? "fail"
-         : severity == CauseSeverity::warn ? "warn"
-                                           : "info";
+// What the whole log comes to.
+constexpr FindingKind k_cause{"cause", Severity::error, "{title}"},
+    k_late_cause{"cause_after_first_failure", Severity::error,
+                 "{title}; the failure before it is not in this log"},
+    k_warning{"warning", Severity::warning, "no failure, but a warning: {title}"},
+    k_unexplained{"unexplained", Severity::error,
+                  "something failed, but the first failure is unknown or not in this log"},
+    k_unknown_errors{"unknown_errors", Severity::note,
+                     "unknown: lines mention errors, but no known problem matches"},
+    k_empty{"empty_log", Severity::note, "unknown: the log is empty"},
+    k_not_text{"not_text", Severity::note,
+               "unknown: this is not text; give the log itself, uncompressed"},
+    k_not_log{"not_a_log", Severity::note,
+              "unknown: this is {document}, not a log; give the log itself"},
+    k_nothing{"nothing_found", Severity::note, "no known problem and no suspicious line"};
+
+Finding verdict(const LogFindings& findings, const LogDiagnosis& diagnosis) {
+  if (!diagnosis.causes.empty()) {
+    const LogProblem& first = *diagnosis.causes.front();
+    const Object values{{"id", first.cause->id},
+                        {"certain", first.certain},
+                        {"title", (first.certain ? "" : "possibly: ") + first.cause->title}};
+    if (first.severity == CauseSeverity::fail)
+      return {diagnosis.unexplained ? &k_late_cause : &k_cause, values};
+    if (!diagnosis.unexplained)
+      return {&k_warning, values};
+  }
+  if (diagnosis.unexplained || !diagnosis.unknown.empty())
+    return {diagnosis.unexplained ? &k_unexplained : &k_unknown_errors};
+  if (findings.bytes > 0 && findings.is_text() && !findings.document.empty())
+    return {&k_not_log, {{"document", findings.document}}};
+  return {findings.bytes == 0 ? &k_empty : !findings.is_text() ? &k_not_text : &k_nothing};
 }
 
 // "line 12, rank 3 on host a, GPU 1, 12:00:01"
@@ -36,40 +63,30 @@ std::string place(const LogEvidence& evidence) {
   if (evidence.rank)
     text += fmt::format(", rank {}", *evidence.rank);
   if (!evidence.host.empty())
-    text += fmt::format("{} {}", evidence.rank ? " on" : ", host", base::printable(evidence.host));
+    text += fmt::format("{} {}", evidence.rank ? " on" : ", host", evidence.host);
   if (evidence.gpu)
     text += fmt::format(", GPU {}", *evidence.gpu);
   if (evidence.time)
-    text += ", " + base::printable(evidence.time->text);
+    text += ", " + evidence.time->text;
   return text;
+}
+
+std::vector<int> ranks_of(const LogProblem& problem) {
+  std::vector<int> ranks;
+  for (const auto& [rank, evidence] : problem.first_of_rank)
+    ranks.push_back(rank);
+  return ranks;
 }
 
 std::string lines_text(const LogProblem& problem) {
   std::string text = fmt::format("{}{}", problem.exact ? "" : "about ",
                                  base::count_of(problem.lines, "line", "lines"));
-  std::vector<int> ranks;
-  for (const auto& [rank, evidence] : problem.first_of_rank)
-    ranks.push_back(rank);
-  if (!ranks.empty())
+  if (const std::vector<int> ranks = ranks_of(problem); !ranks.empty())
     text += fmt::format(", rank{} {}", ranks.size() == 1 ? "" : "s", model::format_ranks(ranks));
   return text;
 }
 
-std::string list(std::string_view title, const std::vector<std::string>& items) {
-  std::string out;
-  for (const std::string& item : items)
-    out += base::paragraph(out.empty() ? title : "", item, k_hang);
-  return out;
-}
-
-std::string evidence_lines(const LogProblem& problem) {
-  std::string out;
-  for (const LogEvidence& one : problem.first)
-    out += base::paragraph(out.empty() ? "  evidence" : "", place(one) + ": " + one.text, k_hang);
-  return out;
-}
-
-std::string_view title_of(const LogProblem& problem) {
+const char* title_of(const LogProblem& problem) {
   switch (problem.cause->role) {
   case knowledge::CauseRole::wrapper:
     return "Passes on";
@@ -115,199 +132,174 @@ std::string xid_text(int number) {
   return known->advice.empty() ? text : text + "; " + known->advice;
 }
 
-std::string in_full(const LogProblem& problem) {
+Section in_full(const LogProblem& problem) {
   const LogCause& cause = *problem.cause;
-  std::string out = base::paragraph(
+  Section section{"problem"};
+  section.add(
       title_of(problem),
       fmt::format("{} ({}; {}) [{}]", cause.title, cause.layer, lines_text(problem), cause.id),
       k_hang);
-  out += evidence_lines(problem);
-  std::vector<std::string> xids;
+  std::vector<std::string> evidence, xids;
+  for (const LogEvidence& one : problem.first)
+    evidence.push_back(place(one) + ": " + one.text);
   for (int number : xids_of(problem))
     xids.push_back(xid_text(number));
-  out += list("  NVIDIA", xids);
-  out += list("  because", cause.because);
-  out += list(problem.certain ? "  check" : "  confirm", cause.check);
-  out += list("  fix", cause.fix);
-  out += list("  do not", cause.avoid);
+  section.add_each("  evidence", evidence, k_hang);
+  section.add_each("  NVIDIA", xids, k_hang);
+  section.add_each("  because", cause.because, k_hang);
+  section.add_each(problem.certain ? "  check" : "  confirm", cause.check, k_hang);
+  section.add_each("  fix", cause.fix, k_hang);
+  section.add_each("  do not", cause.avoid, k_hang);
   if (!cause.note.empty())
-    out += base::paragraph("  note", cause.note, k_hang);
-  bool first = true;
-  for (const std::string& address : cause.sources) { // useless in parts
-    out += fmt::format("{:<{}}{}\n", first ? "  source" : "", k_hang, address);
-    first = false;
-  }
-  return out;
+    section.add("  note", cause.note, k_hang);
+  section.add_each("  source", cause.sources, k_hang, true);
+  return section;
 }
 
 // All but the first few, which are shown in full.
-std::string in_short(std::string_view title, const std::vector<const LogProblem*>& problems,
-                     std::size_t shown_in_full = 0) {
-  std::string out;
+void add_in_short(std::string title, const Problems& problems, std::size_t shown_in_full,
+                  Section& to) {
+  std::vector<std::string> lines;
   for (const LogProblem* one :
        std::span(problems).subspan(std::min(shown_in_full, problems.size())))
-    out += base::paragraph(out.empty() ? title : "",
-                           fmt::format("{}{} ({}; first {}) [{}]", one->certain ? "" : "possibly ",
-                                       one->cause->title, lines_text(*one),
-                                       place(one->first.front()), one->cause->id),
-                           k_hang);
-  return out;
+    lines.push_back(fmt::format("{}{} ({}; first {}) [{}]", one->certain ? "" : "possibly ",
+                                one->cause->title, lines_text(*one), place(one->first.front()),
+                                one->cause->id));
+  to.add_each(std::move(title), lines, k_hang);
 }
 
-std::string headline(const LogFindings& findings, const LogDiagnosis& diagnosis) {
-  if (!diagnosis.causes.empty()) {
-    const LogProblem& first = *diagnosis.causes.front();
-    std::string named = (first.certain ? "" : "possibly: ") + first.cause->title;
-    if (first.severity == CauseSeverity::fail)
-      return diagnosis.unexplained ? named + "; the failure before it is not in this log" : named;
-    if (!diagnosis.unexplained)
-      return "no failure, but a warning: " + named;
-  }
-  if (diagnosis.unexplained)
-    return "something failed, but the first failure is unknown or not in this log";
-  if (!diagnosis.unknown.empty())
-    return "unknown: lines mention errors, but no known problem matches";
-  if (findings.bytes == 0)
-    return "unknown: the log is empty";
-  if (!findings.is_text())
-    return "unknown: this is not text; give the log itself, uncompressed";
-  if (!findings.document.empty())
-    return fmt::format("unknown: this is {}, not a log; give the log itself", findings.document);
-  return "no known problem and no suspicious line";
-}
-
-nlohmann::json to_json(const LogEvidence& evidence) {
-  nlohmann::json json{{"line", evidence.line}, {"text", evidence.text}};
-  if (evidence.rank)
-    json["rank"] = *evidence.rank;
-  if (!evidence.host.empty())
-    json["host"] = base::printable(evidence.host);
-  if (evidence.gpu)
-    json["gpu"] = *evidence.gpu;
-  if (evidence.time)
-    json["time"] = base::printable(evidence.time->text);
-  return json;
-}
-
-nlohmann::json to_json_of_xid(int number) {
-  nlohmann::json json{{"xid", number}};
-  if (const knowledge::Xid* known = knowledge::xid(number)) {
-    json["mnemonic"] = known->mnemonic;
-    json["meaning"] = known->meaning;
-    json["immediate"] = known->immediate;
-    json["investigatory"] = known->investigatory;
-  }
-  return json;
-}
-
-nlohmann::json to_json(const std::vector<const LogProblem*>& problems) {
-  nlohmann::json all = nlohmann::json::array();
-  for (const LogProblem* one : problems) {
-    const LogCause& cause = *one->cause;
-    nlohmann::json json{{"id", cause.id},
-                        {"title", cause.title},
-                        {"layer", cause.layer},
-                        {"severity", severity_name(one->severity)},
-                        {"certain", one->certain},
-                        {"lines", one->lines},
-                        {"lines_exact", one->exact},
-                        {"because", cause.because},
-                        {"check", cause.check},
-                        {"fix", cause.fix},
-                        {"do_not", cause.avoid},
-                        {"sources", cause.sources}};
-    for (int number : xids_of(*one))
-      json["xids"].push_back(to_json_of_xid(number));
-    for (const LogEvidence& evidence : one->first)
-      json["evidence"].push_back(to_json(evidence));
-    json["ranks"] = nlohmann::json::array();
-    for (const auto& [rank, evidence] : one->first_of_rank)
-      json["ranks"].push_back(rank);
-    all.push_back(std::move(json));
-  }
-  return all;
-}
-
-} // namespace
-
-std::string render_log_diagnosis(const std::string& name, const LogFindings& findings,
-                                 const LogDiagnosis& diagnosis) {
-  std::string out = base::paragraph("Log",
-                                    fmt::format("{}, {}, {:.1f} MB", base::printable(name),
-                                                base::count_of(findings.lines, "line", "lines"),
-                                                static_cast<double>(findings.bytes) / 1e6),
-                                    k_hang);
-  out += base::paragraph("Diagnosis", headline(findings, diagnosis), k_hang);
+Section heading(const std::string& name, const LogFindings& findings,
+                const LogDiagnosis& diagnosis) {
+  Section section{"log"};
+  section.add("Log",
+              fmt::format("{}, {}, {:.1f} MB", name,
+                          base::count_of(findings.lines, "line", "lines"),
+                          static_cast<double>(findings.bytes) / 1e6),
+              k_hang);
+  section.blocks.push_back(Findings{"Diagnosis", {verdict(findings, diagnosis)}, k_hang});
   if (diagnosis.first_failure) {
     const FirstFailure& first = *diagnosis.first_failure;
     std::string who = first.rank           ? fmt::format("rank {}", *first.rank)
                       : first.evidence.gpu ? fmt::format("GPU {}", *first.evidence.gpu)
                                            : "an unnamed rank";
     if (!first.host.empty())
-      who += " on " + base::printable(first.host);
-    out += base::paragraph("First", fmt::format("{} failed first: {}", who, first.reason), k_hang);
+      who += " on " + first.host;
+    section.add("First", fmt::format("{} failed first: {}", who, first.reason), k_hang);
   }
-  for (const std::string& remark : diagnosis.remarks)
-    out += base::paragraph("", remark, k_hang);
-  for (std::size_t i = 0; i < diagnosis.causes.size() && i < k_causes_in_full; ++i)
-    out += "\n" + in_full(*diagnosis.causes[i]);
-  std::string rest = in_short("Also seen", diagnosis.causes, k_causes_in_full);
-  // If no cause is known, the first consequence is the best hint.
-  std::size_t followers_in_full = diagnosis.causes.empty() ? 1 : 0;
-  for (const auto* problems : {&diagnosis.wrappers, &diagnosis.consequences})
-    for (std::size_t i = 0; i < problems->size() && i < followers_in_full; ++i)
-      out += "\n" + in_full(*(*problems)[i]);
-  rest += in_short("Passes on", diagnosis.wrappers, followers_in_full);
-  rest += in_short("Follows", diagnosis.consequences, followers_in_full);
-  rest += in_short("Notes", diagnosis.notes);
-  std::string unknown;
-  for (const UnknownError* one : diagnosis.unknown)
-    unknown += base::paragraph(
-        unknown.empty() ? "Unknown" : "",
-        fmt::format("{}: {}{}", place(one->first), one->first.text,
-                    one->lines > 1 ? fmt::format(" ({} such lines)", one->lines) : ""),
-        k_hang);
-  if (!rest.empty())
-    out += "\n" + rest;
-  if (!unknown.empty())
-    out += "\n" + unknown;
-  return out + base::paragraph("", fmt::format("(known causes as of {})", knowledge::tables_date()),
-                               k_hang);
+  section.add_each("", diagnosis.remarks, k_hang);
+  return section;
 }
 
-std::string render_log_diagnosis_json(const std::string& name, const LogFindings& findings,
-                                      const LogDiagnosis& diagnosis) {
-  nlohmann::json json{{"schema", "ncclprobe.log_diagnosis/2"},
-                      {"log", base::printable(name)},
-                      {"bytes", findings.bytes},
-                      {"lines", findings.lines},
-                      {"severity", severity_name(diagnosis.severity)},
-                      {"diagnosis", headline(findings, diagnosis)},
-                      {"unexplained", diagnosis.unexplained},
-                      {"remarks", diagnosis.remarks},
-                      {"tables_date", knowledge::tables_date()},
-                      {"causes", to_json(diagnosis.causes)},
-                      {"wrappers", to_json(diagnosis.wrappers)},
-                      {"consequences", to_json(diagnosis.consequences)},
-                      {"notes", to_json(diagnosis.notes)}};
-  json["unknown"] = nlohmann::json::array();
+Object fields_of(const LogEvidence& evidence) {
+  return {{"line", evidence.line},
+          {"text", evidence.text},
+          {"rank", evidence.rank},
+          {"host", base::printable(evidence.host)},
+          {"gpu", evidence.gpu},
+          {"time", evidence.time ? Value(base::printable(evidence.time->text)) : Value()}};
+}
+
+Value xid_values(const LogProblem& problem) {
+  List all;
+  for (int number : xids_of(problem)) {
+    const knowledge::Xid* known = knowledge::xid(number);
+    all.push_back(known == nullptr ? Object{{"xid", number}}
+                                   : Object{{"xid", number},
+                                            {"mnemonic", known->mnemonic},
+                                            {"meaning", known->meaning},
+                                            {"immediate", known->immediate},
+                                            {"investigatory", known->investigatory}});
+  }
+  return all;
+}
+
+TablePtr problem_table(const Problems& problems) {
+  using Problem = const LogProblem*;
+  TableOf<Problem> table(problems);
+  table.add("id", [](Problem one) { return one->cause->id; });
+  table.add("title", [](Problem one) { return one->cause->title; });
+  table.add("layer", [](Problem one) { return one->cause->layer; });
+  table.add("severity", [](Problem one) { return one->severity; });
+  table.add("certain", [](Problem one) { return one->certain; });
+  table.add("lines", [](Problem one) { return one->lines; });
+  table.add("lines_exact", [](Problem one) { return one->exact; });
+  table.add("because", [](Problem one) { return one->cause->because; });
+  table.add("check", [](Problem one) { return one->cause->check; });
+  table.add("fix", [](Problem one) { return one->cause->fix; });
+  table.add("do_not", [](Problem one) { return one->cause->avoid; });
+  table.add("sources", [](Problem one) { return one->cause->sources; });
+  table.add("xids", [](Problem one) { return xid_values(*one); });
+  table.add("evidence", [](Problem one) {
+    List all;
+    for (const LogEvidence& evidence : one->first)
+      all.push_back(fields_of(evidence));
+    return all;
+  });
+  table.add("ranks", [](Problem one) { return ranks_of(*one); });
+  return table.table();
+}
+
+} // namespace
+
+Report log_report(const std::string& name, const LogFindings& findings,
+                  const LogDiagnosis& diagnosis) {
+  Report report{.sections = {heading(name, findings, diagnosis)}};
+  for (std::size_t i = 0; i < diagnosis.causes.size() && i < k_causes_in_full; ++i)
+    report.sections.push_back(in_full(*diagnosis.causes[i]));
+  // If no cause is known, the first consequence is the best hint.
+  const std::size_t followers_in_full = diagnosis.causes.empty() ? 1 : 0;
+  for (const Problems* problems : {&diagnosis.wrappers, &diagnosis.consequences})
+    for (std::size_t i = 0; i < problems->size() && i < followers_in_full; ++i)
+      report.sections.push_back(in_full(*(*problems)[i]));
+  Section rest{"rest"};
+  add_in_short("Also seen", diagnosis.causes, k_causes_in_full, rest);
+  add_in_short("Passes on", diagnosis.wrappers, followers_in_full, rest);
+  add_in_short("Follows", diagnosis.consequences, followers_in_full, rest);
+  add_in_short("Notes", diagnosis.notes, 0, rest);
+  if (!rest.blocks.empty())
+    report.sections.push_back(std::move(rest));
+  std::vector<std::string> unknown;
+  List unknown_lines;
   for (const UnknownError* one : diagnosis.unknown) {
-    nlohmann::json line = to_json(one->first);
-    line["lines"] = one->lines;
-    json["unknown"].push_back(std::move(line));
+    unknown.push_back(
+        fmt::format("{}: {}{}", place(one->first), one->first.text,
+                    one->lines > 1 ? fmt::format(" ({} such lines)", one->lines) : ""));
+    Object line = fields_of(one->first);
+    line.emplace_back("lines", one->lines);
+    unknown_lines.push_back(std::move(line));
   }
-  json["first_failure"] = nullptr;
-  if (diagnosis.first_failure) {
-    nlohmann::json first{{"reason", diagnosis.first_failure->reason},
-                         {"evidence", to_json(diagnosis.first_failure->evidence)}};
-    if (diagnosis.first_failure->rank)
-      first["rank"] = *diagnosis.first_failure->rank;
-    if (!diagnosis.first_failure->host.empty())
-      first["host"] = base::printable(diagnosis.first_failure->host);
-    json["first_failure"] = std::move(first);
-  }
-  // Logs contain any bytes; JSON needs UTF-8.
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  if (!unknown.empty())
+    report.sections.push_back({"unknown"});
+  report.sections.back().add_each("Unknown", unknown, k_hang);
+  report.sections.back().add("", fmt::format("(known causes as of {})", knowledge::tables_date()),
+                             k_hang);
+
+  Problems all = diagnosis.causes;
+  for (const Problems* more : {&diagnosis.wrappers, &diagnosis.consequences, &diagnosis.notes})
+    all.insert(all.end(), more->begin(), more->end());
+  report.rows = problem_table(all);
+  Value first_failure;
+  if (const auto& first = diagnosis.first_failure)
+    first_failure = Object{{"reason", first->reason},
+                           {"evidence", fields_of(first->evidence)},
+                           {"rank", first->rank},
+                           {"host", base::printable(first->host)}};
+  report.data = {{"schema", "ncclprobe.log_diagnosis/2"},
+                 {"log", base::printable(name)},
+                 {"bytes", findings.bytes},
+                 {"lines", findings.lines},
+                 {"severity", diagnosis.severity},
+                 {"diagnosis", in_words(verdict(findings, diagnosis))},
+                 {"unexplained", diagnosis.unexplained},
+                 {"remarks", diagnosis.remarks},
+                 {"tables_date", knowledge::tables_date()},
+                 {"causes", problem_table(diagnosis.causes)},
+                 {"wrappers", problem_table(diagnosis.wrappers)},
+                 {"consequences", problem_table(diagnosis.consequences)},
+                 {"notes", problem_table(diagnosis.notes)},
+                 {"unknown", std::move(unknown_lines)},
+                 {"first_failure", std::move(first_failure)}};
+  return report;
 }
 
 } // namespace ncclprobe::analysis

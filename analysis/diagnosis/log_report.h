@@ -3,17 +3,14 @@
 #pragma once
 
 #include "analysis/diagnosis/log_diagnosis.h"
+#include "analysis/report_value/report_value.h"
 
 #include <string>
 
 namespace ncclprobe::analysis {
 
-// The diagnosis as text. `name` is the log's name.
-std::string render_log_diagnosis(const std::string& name, const LogFindings& findings,
-                                 const LogDiagnosis& diagnosis);
-
-// The same as one JSON object.
-std::string render_log_diagnosis_json(const std::string& name, const LogFindings& findings,
-                                      const LogDiagnosis& diagnosis);
+// `name` is the log's name. The findings must stay. CSV has a row for each known problem.
+Report log_report(const std::string& name, const LogFindings& findings,
+                  const LogDiagnosis& diagnosis);
 
 } // namespace ncclprobe::analysis

@@ -23,6 +23,7 @@ constexpr auto enum_names(Step::Answer) {
   return std::to_array<std::pair<Step::Answer, std::string_view>>(
       {{yes, "yes"}, {no, "NO"}, {unknown, "unknown"}, {not_asked, "not asked"}});
 }
+NCCLPROBE_FIELDS(Step, question, answer, because)
 
 struct Diagnosis {
   std::vector<Step> steps;
@@ -38,6 +39,7 @@ struct ChainLink {
   std::string problem;
   std::vector<int> ranks; // ranks that have it
 };
+NCCLPROBE_FIELDS(ChainLink, part, version, path, problem, ranks)
 // One row per part, version and path.
 std::vector<ChainLink> software_chain(const Case& one);
 

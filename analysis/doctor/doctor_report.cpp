@@ -83,42 +83,23 @@ void add_finding(const Finding& finding, int ranks, std::size_t hosts, Section& 
 
 TablePtr finding_table(const std::vector<Finding>& findings) {
   TableOf<Finding> table(findings);
-  table.add("id", &Finding::id);
+  table.add_fields();
   table.add("check", [](const Finding& one) { return check_name(one.id); });
-  table.add("severity", &Finding::severity);
-  table.add("what", &Finding::what);
-  table.add("evidence", &Finding::evidence);
-  table.add("cost", &Finding::cost);
-  table.add("fix", &Finding::fix);
-  table.add("follows_from", &Finding::follows_from);
-  table.add("may_be_of", &Finding::may_be_of);
-  table.add("ranks", &Finding::ranks);
-  table.add("hosts", &Finding::hosts);
   return table.table();
 }
 
 TablePtr chain_table(const Case& one) {
   TableOf<ChainLink> table(software_chain(one));
-  table.add("part", &ChainLink::part).titled("part").left();
-  table.add("version", &ChainLink::version);
-  table
-      .show("version",
-            [](const auto& link) { return link.problem.empty() ? link.version : "not there"; })
-      .left();
-  table.add("path", &ChainLink::path);
-  table
-      .show("really loaded from",
-            [](const auto& link) { return link.problem.empty() ? link.path : ""; })
-      .left();
-  table.add("problem", &ChainLink::problem);
-  table.add("ranks", &ChainLink::ranks);
-  table
-      .show("ranks",
-            [all = one.ranks()](const auto& link) {
-              return static_cast<int>(link.ranks.size()) >= all ? "all"
-                                                                : model::format_ranks(link.ranks);
-            })
-      .left();
+  table.add_fields();
+  table.show_left("part", &ChainLink::part);
+  table.show_left("version", [](const auto& link) {
+    return link.problem.empty() ? link.version : "not there";
+  });
+  table.show_left("really loaded from",
+                  [](const auto& link) { return link.problem.empty() ? link.path : ""; });
+  table.show_left("ranks", [all = one.ranks()](const auto& link) {
+    return static_cast<int>(link.ranks.size()) >= all ? "all" : model::format_ranks(link.ranks);
+  });
   return table.table();
 }
 
@@ -148,45 +129,34 @@ Section rank_section(const Case& one) {
   if (std::ranges::none_of(table.rows(), [](const RankGpu& row) { return row.gpu.has_value(); }))
     return {"ranks"};
   table.show("rank", &RankGpu::rank);
-  table.show("host", &RankGpu::host).left();
+  table.show_left("host", &RankGpu::host);
   table.show("GPU",
-             [](const RankGpu& row) { return row.gpu ? Value(row.gpu->index) : Value("none"); });
-  table.show("PCI id", [](const RankGpu& row) { return row.gpu ? row.gpu->pci_bus_id : ""; })
-      .left();
-  table.show("UUID", [](const RankGpu& row) { return row.gpu ? row.gpu->uuid : ""; }).left();
+             [](const auto& row) { return row.gpu ? Value(row.gpu->index) : Value("none"); });
+  table.show_left("PCI id", [](const auto& row) { return row.gpu ? row.gpu->pci_bus_id : ""; });
+  table.show_left("UUID", [](const auto& row) { return row.gpu ? row.gpu->uuid : ""; });
   return {"ranks", "", {View{.table = table.table(), .most_rows = k_most_ranks}}};
 }
 
 // Apart from the chain: files on a disk do not run.
 TablePtr installed_table(const Case& one, std::size_t hosts) {
   TableOf<NotLoaded> table(not_loaded(one));
-  table.add("part", [](const auto& each) { return part_of(*each.library); });
-  table
-      .show("installed, not loaded",
-            [=](const auto& each) {
-              return part_of(*each.library) + (hosts > 1 ? " on " + each.host : "");
-            })
-      .left();
-  table.add("version", [](const auto& each) { return each.library->version; });
-  table
-      .show("version",
-            [](const auto& each) {
-              return each.library->version.empty() ? "unknown" : each.library->version;
-            })
-      .left();
-  table.add("path", [](const auto& each) { return each.library->path; }).titled("file").left();
-  table.add("found_by", [](const auto& each) { return each.library->found_by; })
-      .titled("found by")
-      .left();
+  auto part = [](const auto& each) { return part_of(*each.library); };
+  auto version = [](const auto& each) { return each.library->version; };
+  auto path = [](const auto& each) { return each.library->path; };
+  auto found_by = [](const auto& each) { return each.library->found_by; };
+  table.add("part", part);
+  table.add("version", version);
+  table.add("path", path);
+  table.add("found_by", found_by);
   table.add("host", &NotLoaded::host);
-  return table.table();
-}
-
-TablePtr step_table(const Diagnosis& diagnosis) {
-  TableOf<Step> table(diagnosis.steps);
-  table.add("question", &Step::question);
-  table.add("answer", &Step::answer);
-  table.add("because", &Step::because);
+  table.show_left("installed, not loaded", [=](const auto& each) {
+    return part(each) + (hosts > 1 ? " on " + each.host : "");
+  });
+  table.show_left("version", [=](const auto& each) {
+    return version(each).empty() ? "unknown" : version(each);
+  });
+  table.show_left("file", path);
+  table.show_left("found by", found_by);
   return table.table();
 }
 
@@ -227,7 +197,7 @@ Report doctor_report(const Case& one, const std::vector<Finding>& findings) {
       {"counts", count},
       {"chain", chain},
       {"installed_not_loaded", installed},
-      {"diagnosis", Object{{"steps", step_table(diagnosis)}, {"conclusion", diagnosis.conclusion}}},
+      {"diagnosis", Object{{"steps", diagnosis.steps}, {"conclusion", diagnosis.conclusion}}},
       {"findings", report.rows},
       {"case", one}};
   Section heading{"heading"};

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/fields.h"
 #include "model/enum_names.h"
 
 #include <array>
@@ -54,6 +55,8 @@ struct Finding {
   std::vector<std::string> may_be_of; // findings that could explain it, without proof
   bool operator==(const Finding&) const = default;
 };
+NCCLPROBE_FIELDS(Finding, id, severity, what, evidence, cost, fix, follows_from, may_be_of, ranks,
+                 hosts)
 
 // "nccl_env" of "D14"; empty for an unknown id.
 std::string_view check_name(std::string_view id);

@@ -132,6 +132,14 @@ public:
   Added show(std::string title, Get get, CellFormat format = {}) {
     return add("", std::move(get)).titled(std::move(title), format);
   }
+  template <typename Get>
+  Added show_left(std::string title, Get get, int width = 0) {
+    return show(std::move(title), std::move(get)).left(width);
+  }
+  // All that a row says of itself (base/fields.h), for machines only.
+  void add_fields() {
+    fields(base::Of<Row>{}, [&](const char* name, auto member, auto...) { add(name, member); });
+  }
 
   TablePtr table() const { return table_; }
   const std::vector<Row>& rows() const { return *rows_; }

@@ -4,14 +4,9 @@
 #include "analysis/suitability/common_stack.h"
 
 #include "analysis/suitability/suitability_words.h"
-#include "base/printable.h"
 #include "base/text_layout.h"
-#include "base/text_table.h"
-#include "base/wrapped_row.h"
 #include "knowledge/cuda_tables.h"
 #include "knowledge/document.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -172,19 +167,15 @@ std::string branch_text(const SupportedStack& one) {
   return one.last_driver_branch ? "up " + last : "unknown";
 }
 
-nlohmann::json json_of(const SupportedStack& one) {
-  auto version = [](const std::optional<VersionNumber>& value) {
-    return value ? nlohmann::json(value->text()) : nlohmann::json(nullptr);
-  };
+Object values_of(const SupportedStack& one) {
   return {{"name", one.name},
           {"gpus", one.gpus},
-          {"driver", version(one.driver)},
-          {"first_cuda", version(one.first_cuda)},
-          {"newest_cuda", version(one.newest_cuda)},
-          {"least_driver_branch", version(one.least_driver_branch)},
-          {"last_driver_branch", version(one.last_driver_branch)},
-          {"newest_pytorch_wheel",
-           one.newest_wheel ? nlohmann::json(one.newest_wheel->name()) : nlohmann::json(nullptr)},
+          {"driver", version_value(one.driver)},
+          {"first_cuda", version_value(one.first_cuda)},
+          {"newest_cuda", version_value(one.newest_cuda)},
+          {"least_driver_branch", version_value(one.least_driver_branch)},
+          {"last_driver_branch", version_value(one.last_driver_branch)},
+          {"newest_pytorch_wheel", one.newest_wheel ? Value(one.newest_wheel->name()) : Value()},
           {"problem", one.problem}};
 }
 
@@ -220,48 +211,39 @@ CommonStack common_stack(const std::vector<NodeInQuestion>& nodes) {
   return stack;
 }
 
-std::string render_common_stack(const CommonStack& stack) {
-  using Align = base::TextTable::Align;
-  base::TextTable table({{"node", Align::left},
-                         {"GPUs", Align::left},
-                         {"driver", Align::left},
-                         {"branches", Align::left},
-                         {"CUDA", Align::left},
-                         {"newest PyTorch", Align::left}});
-  auto add = [&](const SupportedStack& one, const std::string& driver) {
-    base::add_wrapped_row(
-        table, {one.name, one.gpus, driver, branch_text(one), cuda_text(one), wheel_text(one)},
-        {20, 22, 0, 0, 20, 0});
-  };
-  for (const SupportedStack& one : stack.nodes)
-    add(one, one.driver ? one.driver->text() : "any");
-  add(stack.all, "");
-  std::string out = "Newest software that all of these run\n" + table.render(2);
-  if (stack.all.newest_cuda || stack.all.no_common_branch)
-    out += base::paragraph("  Drivers", drivers_text(stack), k_answer_hang);
-  if (!stack.held_back_by.empty())
-    out += base::paragraph("  Held back by",
-                           base::printable(base::join(stack.held_back_by, ", ")) +
-                               (stack.held_back_by.size() == 1
-                                    ? ": without it the others run newer software"
-                                    : ": without any one of them the others run newer software"),
-                           k_answer_hang);
-  return out + base::paragraph("  Tables of", knowledge::tables_are_of(), k_answer_hang);
-}
+Report common_stack_report(const CommonStack& stack) {
+  std::vector<SupportedStack> rows = stack.nodes;
+  rows.push_back(stack.all);
+  TableOf<SupportedStack> table(std::move(rows));
+  table.show_left("node", &SupportedStack::name, 20);
+  table.show_left("GPUs", &SupportedStack::gpus, 22);
+  table.show_left("driver", [](const SupportedStack& one) {
+    return one.driver ? one.driver->text() : one.gpus.empty() ? "" : "any";
+  });
+  table.show_left("branches", branch_text);
+  table.show_left("CUDA", cuda_text, 20);
+  table.show_left("newest PyTorch", wheel_text);
 
-nlohmann::json common_stack_json(const CommonStack& stack) {
-  nlohmann::json out = json_of(stack.all);
-  out.erase("gpus");
-  out.erase("driver");
-  out["full_driver"] =
-      stack.full_driver ? nlohmann::json(stack.full_driver->text()) : nlohmann::json(nullptr);
-  out["least_driver"] =
-      stack.least_driver ? nlohmann::json(stack.least_driver->text()) : nlohmann::json(nullptr);
-  out["held_back_by"] = stack.held_back_by;
-  out["nodes"] = nlohmann::json::array();
+  Section section{"common_stack", "Newest software that all of these run", {View{table.table()}}};
+  if (stack.all.newest_cuda || stack.all.no_common_branch)
+    section.add("  Drivers", drivers_text(stack), k_answer_hang);
+  if (!stack.held_back_by.empty())
+    section.add("  Held back by",
+                base::join(stack.held_back_by, ", ") +
+                    (stack.held_back_by.size() == 1
+                         ? ": without it the others run newer software"
+                         : ": without any one of them the others run newer software"),
+                k_answer_hang);
+  section.add("  Tables of", knowledge::tables_are_of(), k_answer_hang);
+  Object data = values_of(stack.all);
+  data.emplace_back("full_driver", version_value(stack.full_driver));
+  data.emplace_back("least_driver", version_value(stack.least_driver));
+  data.emplace_back("held_back_by", stack.held_back_by);
+  List nodes;
   for (const SupportedStack& one : stack.nodes)
-    out["nodes"].push_back(json_of(one));
-  return out;
+    nodes.push_back(values_of(one));
+  data.emplace_back("nodes", std::move(nodes));
+  return {.sections = {std::move(section)}, .data = {{"common_stack", std::move(data)}}};
 }
 
 } // namespace ncclprobe::analysis

@@ -4,8 +4,6 @@
 
 #include "analysis/suitability/node_in_question.h"
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,7 +41,6 @@ struct CommonStack {
 };
 CommonStack common_stack(const std::vector<NodeInQuestion>& nodes);
 
-std::string render_common_stack(const CommonStack& stack);
-nlohmann::json common_stack_json(const CommonStack& stack);
+Report common_stack_report(const CommonStack& stack);
 
 } // namespace ncclprobe::analysis

@@ -4,10 +4,7 @@
 #include "analysis/suitability/policy.h"
 
 #include "analysis/suitability/suitability_words.h"
-#include "base/printable.h"
 #include "base/text_layout.h"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -272,6 +269,28 @@ std::string verdict_text(Known suits) {
                               : "unknown: some required data is missing";
 }
 
+struct RuleOfNode {
+  std::string node;
+  std::string gpus;
+  PolicyRule rule;
+};
+
+TablePtr rule_table(const std::vector<PolicyVerdict>& verdicts) {
+  std::vector<RuleOfNode> rows;
+  for (const PolicyVerdict& verdict : verdicts)
+    for (const PolicyPart& part : verdict.parts)
+      for (const PolicyRule& rule : part.rules)
+        rows.push_back({verdict.node, part.gpus, rule});
+  TableOf<RuleOfNode> table(std::move(rows));
+  table.add("node", &RuleOfNode::node);
+  table.add("gpus", &RuleOfNode::gpus);
+  table.add("what", [](const RuleOfNode& one) { return one.rule.what; });
+  table.add("asked", [](const RuleOfNode& one) { return one.rule.asked; });
+  table.add("found", [](const RuleOfNode& one) { return one.rule.found; });
+  table.add("met", [](const RuleOfNode& one) { return one.rule.met; });
+  return table.table();
+}
+
 } // namespace
 
 const std::vector<std::string>& policy_features() {
@@ -302,42 +321,24 @@ Known worst(const std::vector<PolicyVerdict>& verdicts) {
   return worst;
 }
 
-std::string render_policy(const Policy& policy, const std::vector<PolicyVerdict>& verdicts) {
-  std::string out =
-      fmt::format("Policy{}\n", policy.name.empty() ? "" : ": " + base::printable(policy.name));
+Report policy_report(const Policy& policy, const std::vector<PolicyVerdict>& verdicts) {
+  Section section{"policy", "Policy" + (policy.name.empty() ? "" : ": " + policy.name)};
   for (const PolicyVerdict& verdict : verdicts) {
-    out += base::paragraph(
-        "", fmt::format("{}: {}", base::printable(verdict.node), verdict_text(verdict.suits)), 2);
+    section.add("", fmt::format("{}: {}", verdict.node, verdict_text(verdict.suits)), 2);
     for (const PolicyPart& part : verdict.parts) {
-      if (!part.name.empty() && part.name != verdict.node)
-        out += fmt::format("    {}\n", base::printable(part.name));
+      if (!part.gpus.empty() && part.gpus != verdict.node)
+        section.add("", part.gpus, 4);
       for (const PolicyRule& rule : part.rules)
-        out +=
-            base::paragraph(fmt::format("      {}", rule.met == Known::no ? "NO" : word(rule.met)),
-                            fmt::format("{} {}: {}", rule.what, rule.asked, rule.found), 15);
+        section.add(
+            fmt::format("      {}", rule.met == Known::no ? "NO" : base::to_string(rule.met)),
+            fmt::format("{} {}: {}", rule.what, rule.asked, rule.found), k_answer_hang);
     }
   }
-  return out;
-}
-
-nlohmann::json policy_json(const Policy& policy, const std::vector<PolicyVerdict>& verdicts) {
-  nlohmann::json out{
-      {"name", policy.name}, {"suits", word(worst(verdicts))}, {"nodes", nlohmann::json::array()}};
-  for (const PolicyVerdict& verdict : verdicts) {
-    nlohmann::json node{
-        {"node", verdict.node}, {"suits", word(verdict.suits)}, {"parts", nlohmann::json::array()}};
-    for (const PolicyPart& part : verdict.parts) {
-      nlohmann::json one{{"gpus", part.name}, {"rules", nlohmann::json::array()}};
-      for (const PolicyRule& rule : part.rules)
-        one["rules"].push_back({{"what", rule.what},
-                                {"asked", rule.asked},
-                                {"found", rule.found},
-                                {"met", word(rule.met)}});
-      node["parts"].push_back(std::move(one));
-    }
-    out["nodes"].push_back(std::move(node));
-  }
-  return out;
+  return {
+      .sections = {std::move(section)},
+      .data = {{"policy",
+                Object{{"name", policy.name}, {"suits", worst(verdicts)}, {"nodes", verdicts}}}},
+      .rows = rule_table(verdicts)};
 }
 
 } // namespace ncclprobe::analysis

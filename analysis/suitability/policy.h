@@ -4,8 +4,6 @@
 
 #include "analysis/suitability/node_in_question.h"
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,22 +45,25 @@ struct PolicyRule {
   std::string found; // "9.0"
   Known met = Known::unknown;
 };
+NCCLPROBE_FIELDS(PolicyRule, what, asked, found, met)
 struct PolicyPart {
-  std::string name; // "8 x NVIDIA H200"; for the node as a whole: empty
+  std::string gpus; // "8 x NVIDIA H200"; for the node as a whole: empty
   std::vector<PolicyRule> rules;
 };
+NCCLPROBE_FIELDS(PolicyPart, gpus, rules)
 // no: some rule is not met; unknown: data for some rule is missing.
 struct PolicyVerdict {
   std::string node;
   Known suits = Known::unknown;
   std::vector<PolicyPart> parts; // its GPUs, then the node, if any rule concerns it
 };
+NCCLPROBE_FIELDS(PolicyVerdict, node, suits, parts)
 PolicyVerdict judge(const Policy& policy, const NodeInQuestion& node, const Prices& prices);
 
 // The worst of all.
 Known worst(const std::vector<PolicyVerdict>& verdicts);
 
-std::string render_policy(const Policy& policy, const std::vector<PolicyVerdict>& verdicts);
-nlohmann::json policy_json(const Policy& policy, const std::vector<PolicyVerdict>& verdicts);
+// CSV has a row for each requirement.
+Report policy_report(const Policy& policy, const std::vector<PolicyVerdict>& verdicts);
 
 } // namespace ncclprobe::analysis

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/report_value/report_value.h"
 #include "analysis/suitability/prices.h"
 #include "base/enum_names.h"
 #include "base/error.h"
 #include "knowledge/driver_advice.h"
 #include "knowledge/gpu_models.h"
 #include "knowledge/nccl_tables.h"
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <map>
 #include <optional>
@@ -56,6 +55,11 @@ struct SoftwareInQuestion {
 };
 
 enum class Known { yes, no, unknown };
+constexpr auto enum_names(Known) {
+  using enum Known;
+  return std::to_array<std::pair<Known, std::string_view>>(
+      {{yes, "yes"}, {no, "no"}, {unknown, "unknown"}});
+}
 
 struct ChainVerdict {
   const knowledge::FeatureChain* chain = nullptr;
@@ -86,15 +90,12 @@ knowledge::GpuLimits software_limits(std::span<const GpuInQuestion> gpus);
 // Releases of NCCL with faults that affect this GPU.
 std::vector<const knowledge::KnownBadNccl*> bad_nccl(const GpuInQuestion& gpu);
 
-std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& software,
-                        const Prices& prices);
 // GPUs of several nodes may have different software around them.
 struct GpuWithSoftware {
   GpuInQuestion gpu;
   SoftwareInQuestion software;
 };
-// `more`: an object whose fields are added beside the GPUs.
-std::string explain_gpus_json(const std::vector<GpuWithSoftware>& gpus, const Prices& prices,
-                              const nlohmann::json& more);
+// CSV has a row for each GPU.
+Report gpu_report(const std::vector<GpuWithSoftware>& gpus, const Prices& prices);
 
 } // namespace ncclprobe::analysis

@@ -209,88 +209,193 @@ std::vector<std::string> source_keys(const GpuInQuestion& gpu) {
   return keys;
 }
 
-std::string chains_text(const GpuInQuestion& gpu, const SoftwareInQuestion& software) {
-  std::string out;
+std::vector<std::string> chain_texts(const GpuInQuestion& gpu, const SoftwareInQuestion& software) {
+  std::vector<std::string> texts;
   for (const ChainVerdict& verdict : judge_chains(gpu, software)) {
     std::vector<std::string> links;
     for (std::size_t i = 0; i < verdict.links.size(); ++i)
-      links.push_back(fmt::format("{} [{}]", verdict.chain->links[i].text, word(verdict.links[i])));
-    out += base::paragraph(out.empty() ? "Features" : "",
-                           fmt::format("{}: {}: {}", verdict.chain->feature, word(verdict.all),
-                                       base::join(links, ", ")),
-                           k_answer_hang);
+      links.push_back(
+          fmt::format("{} [{}]", verdict.chain->links[i].text, base::to_string(verdict.links[i])));
+    texts.push_back(fmt::format("{}: {}: {}", verdict.chain->feature, base::to_string(verdict.all),
+                                base::join(links, ", ")));
   }
-  return out;
+  return texts;
+}
+
+std::vector<std::string> fault_texts(const GpuInQuestion& gpu) {
+  std::vector<std::string> texts;
+  for (const knowledge::KnownBadNccl* one : bad_nccl(gpu))
+    texts.push_back(one->text());
+  return texts;
+}
+
+std::vector<std::string> addresses(const std::vector<std::string>& keys) {
+  std::vector<std::string> all;
+  for (const std::string& key : keys)
+    all.push_back(knowledge::source_text(key));
+  return all;
+}
+
+Section gpu_section(const GpuInQuestion& gpu, const SoftwareInQuestion& software,
+                    const Prices& prices) {
+  Section section{"gpu"};
+  auto say = [&](const char* label, std::string text) {
+    section.add(label, std::move(text), k_answer_hang);
+  };
+  auto say_each = [&](const char* label, const std::vector<std::string>& texts) {
+    section.add_each(label, texts, k_answer_hang);
+  };
+  say("GPU", title_of(gpu));
+  const Suitability suited = suitability(gpu);
+  say("Suited",
+      fmt::format("{}: {}", base::to_string(suited.grade), base::join(suited.reasons, "; ")));
+  say("Capability", capability_text(gpu));
+  say("", unlocks_text(gpu));
+  say("Memory", (gpu.memory_gb ? fmt::format("{:.1f} GB seen; ", *gpu.memory_gb) : "") +
+                    over_models(gpu, [](const GpuModel& model) {
+                      return fmt::format("{}, {}", number(model.memory_gb, "GB"),
+                                         number(model.memory_gb_per_s, "GB/s"));
+                    }));
+  say("Interconnect",
+      (gpu.nvlinks ? base::count_of(static_cast<std::size_t>(*gpu.nvlinks), "NVLink", "NVLinks") +
+                         " active seen; "
+                   : "") +
+          over_models(gpu, [](const GpuModel& model) {
+            return nvlink_text(model) + "; " + pcie_text(model);
+          }));
+  say("Power and form", over_models(gpu, [](const GpuModel& model) {
+        return fmt::format("{}, {}", number(model.power_w, "W"),
+                           model.form_factor.empty() ? "form factor unknown" : model.form_factor);
+      }));
+  const auto price = price_of(gpu.name, gpu.models, prices);
+  say("Price", price ? price_text(gpu, *price) : "not given (--price GPU=VALUE)");
+  say("CUDA", cuda_text(knowledge::support_horizon(gpu.capability)));
+  say("PyTorch", pytorch_text(gpu));
+  say_each("Known faults", fault_texts(gpu));
+  say_each("Features", chain_texts(gpu, software));
+  if (gpu.models.size() == 1) {
+    say_each("Bad scaling", why_no_speed_up(links_of(*gpu.models.front())));
+    if (!gpu.models.front()->note.empty())
+      say("Note", gpu.models.front()->note);
+  }
+  if (gpu.is_capability)
+    say("Sources", "of each model: docs/gpus.md");
+  else
+    section.add_each("Sources", addresses(source_keys(gpu)), k_answer_hang, true);
+  say("Tables of", knowledge::tables_are_of());
+  return section;
+}
+
+Object model_values(const GpuModel& model) {
+  Value nvlink;
+  if (model.nvlink)
+    nvlink = Object{{"present", model.nvlink->present},
+                    {"generation", model.nvlink->generation},
+                    {"links", model.nvlink->links},
+                    {"gb_per_s", model.nvlink->gb_per_s},
+                    {"bridged_gpus", model.nvlink->bridged_gpus},
+                    {"via", model.nvlink->via}};
+  return {{"name", model.name},
+          {"compute_capability", model.capability.text()},
+          {"segment", model.segment},
+          {"arm_host", model.arm_host},
+          {"memory_gb", model.memory_gb},
+          {"memory_gb_per_s", model.memory_gb_per_s},
+          {"memory_type", model.memory_type},
+          {"on_pcie", model.on_pcie},
+          {"pcie_generation", model.pcie_generation},
+          {"pcie_width", model.pcie_width},
+          {"pcie_gb_per_s", model.pcie_gb_per_s},
+          {"nvlink", std::move(nvlink)},
+          {"power_w", model.power_w},
+          {"form_factor", model.form_factor},
+          {"note", model.note},
+          {"sources", Object{{"capability", addresses(model.sources.capability)},
+                             {"card", addresses(model.sources.card)},
+                             {"nvlink", addresses(model.sources.nvlink)}}}};
+}
+
+Value feature_values(const GpuInQuestion& gpu) {
+  const knowledge::GpuFeatures* features = knowledge::gpu_features(gpu.capability);
+  if (features == nullptr)
+    return nullptr;
+  return Object{{"tensor_types", features->tensor_types},
+                {"tf32", word(features->tf32)},
+                {"bf16", word(features->bf16_ops)},
+                {"fp8", word(features->fp8)},
+                {"tma", word(features->tma)},
+                {"multicast", word(multicast_of(gpu, *features))}};
+}
+
+List chain_values(const GpuWithSoftware& one) {
+  List chains;
+  for (const ChainVerdict& verdict : judge_chains(one.gpu, one.software)) {
+    List links;
+    for (std::size_t i = 0; i < verdict.links.size(); ++i)
+      links.push_back(
+          Object{{"needs", verdict.chain->links[i].text}, {"verdict", verdict.links[i]}});
+    chains.push_back(Object{{"feature", verdict.chain->feature},
+                            {"verdict", verdict.all},
+                            {"links", std::move(links)}});
+  }
+  return chains;
+}
+
+TablePtr gpu_table(const std::vector<GpuWithSoftware>& gpus, const Prices& prices) {
+  TableOf<GpuWithSoftware> table(gpus);
+  auto add_gpu = [&](const char* key, auto get) {
+    return table.add(key, [=](const GpuWithSoftware& one) { return get(one.gpu); });
+  };
+  auto add_horizon = [&](const char* key, auto get) {
+    add_gpu(key, [=](const GpuInQuestion& gpu) {
+      return get(knowledge::support_horizon(gpu.capability, cpu_of(gpu)));
+    });
+  };
+  using knowledge::SupportHorizon;
+  add_gpu("name", [](const GpuInQuestion& gpu) { return base::printable(gpu.name); });
+  add_gpu("count", [](const GpuInQuestion& gpu) { return gpu.count; });
+  add_gpu("compute_capability", [](const GpuInQuestion& gpu) { return gpu.capability.text(); });
+  add_gpu("suited", [](const GpuInQuestion& gpu) { return suitability(gpu).grade; });
+  add_gpu("suited_because", [](const GpuInQuestion& gpu) { return suitability(gpu).reasons; });
+  add_horizon("architecture", [](const SupportHorizon& one) { return one.architecture; });
+  add_horizon("first_cuda", [](const SupportHorizon& one) { return version_text(one.first_cuda); });
+  add_horizon("last_cuda", [](const SupportHorizon& one) { return version_value(one.last_cuda); });
+  add_horizon("first_driver_branch",
+              [](const SupportHorizon& one) { return version_text(one.first_driver); });
+  add_horizon("last_driver_branch",
+              [](const SupportHorizon& one) { return version_value(one.last_driver); });
+  add_gpu("price",
+          [=](const GpuInQuestion& gpu) { return price_of(gpu.name, gpu.models, prices); });
+  add_gpu("cpu", [](const GpuInQuestion& gpu) { return cpu_of(gpu); });
+  add_gpu("nccl_faults", fault_texts);
+  add_horizon("first_pytorch_wheel", [](const SupportHorizon& one) {
+    return one.first_wheel ? one.first_wheel->name() : "unknown";
+  });
+  add_horizon("newest_pytorch_wheel", [](const SupportHorizon& one) {
+    return one.last_wheel ? one.last_wheel->name() : "unknown";
+  });
+  add_gpu("models", [](const GpuInQuestion& gpu) {
+    List models;
+    for (const GpuModel* model : gpu.models)
+      models.push_back(model_values(*model));
+    return models;
+  }).nested();
+  add_gpu("features", feature_values).nested();
+  table.add("chains", chain_values).nested();
+  return table.table();
 }
 
 } // namespace
 
-std::string explain_gpu(const GpuInQuestion& gpu, const SoftwareInQuestion& software,
-                        const Prices& prices) {
-  std::string out = base::paragraph("GPU", title_of(gpu), k_answer_hang);
-  const Suitability suited = suitability(gpu);
-  out += base::paragraph(
-      "Suited",
-      fmt::format("{}: {}", base::to_string(suited.grade), base::join(suited.reasons, "; ")),
-      k_answer_hang);
-  out += base::paragraph("Capability", capability_text(gpu), k_answer_hang);
-  out += base::paragraph("", unlocks_text(gpu), k_answer_hang);
-  std::string seen = gpu.memory_gb ? fmt::format("{:.1f} GB seen; ", *gpu.memory_gb) : "";
-  out += base::paragraph("Memory",
-                         seen + over_models(gpu,
-                                            [](const GpuModel& model) {
-                                              return fmt::format(
-                                                  "{}, {}", number(model.memory_gb, "GB"),
-                                                  number(model.memory_gb_per_s, "GB/s"));
-                                            }),
-                         k_answer_hang);
-  std::string links =
-      gpu.nvlinks
-          ? fmt::format("{} active seen; ",
-                        base::count_of(static_cast<std::size_t>(*gpu.nvlinks), "NVLink", "NVLinks"))
-          : "";
-  out += base::paragraph("Interconnect",
-                         links + over_models(gpu,
-                                             [](const GpuModel& model) {
-                                               return nvlink_text(model) + "; " + pcie_text(model);
-                                             }),
-                         k_answer_hang);
-  out += base::paragraph("Power and form",
-                         over_models(gpu,
-                                     [](const GpuModel& model) {
-                                       return fmt::format("{}, {}", number(model.power_w, "W"),
-                                                          model.form_factor.empty()
-                                                              ? "form factor unknown"
-                                                              : model.form_factor);
-                                     }),
-                         k_answer_hang);
-  auto price = price_of(gpu.name, gpu.models, prices);
-  out += base::paragraph("Price", price ? price_text(gpu, *price) : "not given (--price GPU=VALUE)",
-                         k_answer_hang);
-  out +=
-      base::paragraph("CUDA", cuda_text(knowledge::support_horizon(gpu.capability)), k_answer_hang);
-  out += base::paragraph("PyTorch", pytorch_text(gpu), k_answer_hang);
-  std::string faults;
-  for (const knowledge::KnownBadNccl* one : bad_nccl(gpu))
-    faults += base::paragraph(faults.empty() ? "Known faults" : "", one->text(), k_answer_hang);
-  out += faults;
-  out += chains_text(gpu, software);
-  if (gpu.models.size() == 1) {
-    std::string reasons;
-    for (const std::string& one : why_no_speed_up(links_of(*gpu.models.front())))
-      reasons += base::paragraph(reasons.empty() ? "Bad scaling" : "", one, k_answer_hang);
-    out += reasons;
-    if (!gpu.models.front()->note.empty())
-      out += base::paragraph("Note", gpu.models.front()->note, k_answer_hang);
-  }
-  std::string from;
-  if (gpu.is_capability)
-    from = base::paragraph("Sources", "of each model: docs/gpus.md", k_answer_hang);
-  else
-    for (const std::string& key : source_keys(gpu)) // an address is useless in parts
-      from += fmt::format("{:<{}}{}\n", from.empty() ? "Sources" : "", k_answer_hang,
-                          knowledge::source_text(key));
-  return out + from + base::paragraph("Tables of", knowledge::tables_are_of(), k_answer_hang);
+Report gpu_report(const std::vector<GpuWithSoftware>& gpus, const Prices& prices) {
+  Report report;
+  for (const GpuWithSoftware& one : gpus)
+    report.sections.push_back(gpu_section(one.gpu, one.software, prices));
+  report.rows = gpu_table(gpus, prices);
+  report.data = {{"schema", "ncclprobe.gpu_explanation/2"},
+                 {"tables_date", knowledge::tables_date()},
+                 {"gpus", report.rows}};
+  return report;
 }
 
 } // namespace ncclprobe::analysis

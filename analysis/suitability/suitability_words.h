@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/report_value/report_value.h"
 #include "analysis/suitability/suitability.h"
 
 #include <string>
 #include <string_view>
 
-// Common parts of the answers about a GPU, as text and as JSON.
+// Common parts of the answers about a GPU.
 namespace ncclprobe::analysis {
 
 inline constexpr int k_answer_hang = 15; // columns of a title
@@ -16,8 +17,8 @@ inline std::string version_text(const std::optional<knowledge::VersionNumber>& v
   return value ? value->text() : "unknown";
 }
 
-inline std::string_view word(Known known) {
-  return known == Known::yes ? "yes" : known == Known::no ? "no" : "unknown";
+inline Value version_value(const std::optional<knowledge::VersionNumber>& value) {
+  return value ? Value(value->text()) : Value();
 }
 
 inline std::string_view word(std::optional<bool> known) {

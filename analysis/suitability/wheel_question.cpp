@@ -4,12 +4,10 @@
 #include "analysis/suitability/wheel_question.h"
 
 #include "analysis/suitability/suitability_words.h"
-#include "base/printable.h"
 #include "base/text_layout.h"
 #include "knowledge/document.h"
 
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -230,7 +228,7 @@ WheelVerdict judge_one(const WheelSpec& asked, const Target& target) {
   return verdict;
 }
 
-std::string_view title_of(Known runs) {
+const char* title_of(Known runs) {
   return runs == Known::yes ? "Runs" : runs == Known::no ? "Fails" : "Unknown";
 }
 
@@ -246,8 +244,19 @@ std::string wheel_text(const WheelSpec& asked, const std::vector<WheelVerdict>& 
           fmt::format("{} for {}", *tag == "cpu" ? "one without CUDA" : *tag, cpu_text(cpu)));
   }
   const bool told = asked.build == WheelBuild::pypi && !asked.pre_release && !has.empty();
-  return base::printable(asked.text) +
-         (told ? fmt::format("; PyPI has {}", fmt::join(has, " and ")) : "");
+  return asked.text + (told ? fmt::format("; PyPI has {}", fmt::join(has, " and ")) : "");
+}
+
+TablePtr verdict_table(const std::vector<WheelVerdict>& verdicts) {
+  TableOf<WheelVerdict> table(verdicts);
+  table.add("name", &WheelVerdict::gpu);
+  table.add("compute_capability", [](const WheelVerdict& one) { return one.capability.text(); });
+  table.add("cpu", &WheelVerdict::cpu);
+  table.add("runs", &WheelVerdict::runs);
+  table.add("why", &WheelVerdict::why);
+  table.add("cautions", &WheelVerdict::cautions);
+  table.add("instead", &WheelVerdict::instead).nested();
+  return table.table();
 }
 
 } // namespace
@@ -269,47 +278,33 @@ Known worst(const std::vector<WheelVerdict>& verdicts) {
   return worst;
 }
 
-std::string render_wheel(const WheelSpec& wheel, const std::vector<WheelVerdict>& verdicts) {
-  std::string out = base::paragraph("Wheel", wheel_text(wheel, verdicts), k_answer_hang);
+Report wheel_report(const WheelSpec& wheel, const std::vector<WheelVerdict>& verdicts) {
+  Report report;
+  report.sections.push_back({"wheel"});
+  report.sections.back().add("Wheel", wheel_text(wheel, verdicts), k_answer_hang);
   for (const WheelVerdict& one : verdicts) {
-    out += "\n" + base::paragraph(title_of(one.runs),
-                                  fmt::format("{} ({}): {}", base::printable(one.gpu),
-                                              one.capability.text(), one.why),
-                                  k_answer_hang);
-    for (const std::string& caution : one.cautions)
-      out += base::paragraph("", caution, k_answer_hang);
-    std::string title = "  take";
-    for (const WheelToTake& take : one.instead) { // a command is useless in parts
-      out += fmt::format("{:<{}}{}{}\n", title, k_answer_hang, take.command,
-                         take.newest ? " (the newest that runs)" : "");
-      title = "  or";
-    }
-  }
-  return out + "\n" + base::paragraph("Tables of", knowledge::tables_are_of(), k_answer_hang);
-}
-
-nlohmann::json wheel_json(const WheelSpec& wheel, const std::vector<WheelVerdict>& verdicts) {
-  nlohmann::json json{{"schema", "ncclprobe.wheel_answer/1"},
-                      {"tables_date", knowledge::tables_date()},
-                      {"wheel", wheel.text},
-                      {"torch", wheel.torch.text()},
-                      {"tag", wheel.tag},
-                      {"runs", word(worst(verdicts))},
-                      {"gpus", nlohmann::json::array()}};
-  for (const WheelVerdict& one : verdicts) {
-    nlohmann::json gpu{{"name", one.gpu},
-                       {"compute_capability", one.capability.text()},
-                       {"cpu", base::to_string(one.cpu)},
-                       {"runs", word(one.runs)},
-                       {"why", one.why},
-                       {"cautions", one.cautions},
-                       {"instead", nlohmann::json::array()}};
+    Section section{"gpu"};
+    section.add(title_of(one.runs),
+                fmt::format("{} ({}): {}", one.gpu, one.capability.text(), one.why), k_answer_hang);
+    section.add_each("", one.cautions, k_answer_hang);
+    const char* label = "  take";
     for (const WheelToTake& take : one.instead)
-      gpu["instead"].push_back(
-          {{"wheel", take.wheel}, {"command", take.command}, {"newest", take.newest}});
-    json["gpus"].push_back(std::move(gpu));
+      section.blocks.push_back(Text{std::exchange(label, "  or"),
+                                    take.command + (take.newest ? " (the newest that runs)" : ""),
+                                    k_answer_hang, true});
+    report.sections.push_back(std::move(section));
   }
-  return json;
+  report.sections.push_back({"tables"});
+  report.sections.back().add("Tables of", knowledge::tables_are_of(), k_answer_hang);
+  report.rows = verdict_table(verdicts);
+  report.data = {{"schema", "ncclprobe.wheel_answer/1"},
+                 {"tables_date", knowledge::tables_date()},
+                 {"wheel", wheel.text},
+                 {"torch", wheel.torch.text()},
+                 {"tag", wheel.tag},
+                 {"runs", worst(verdicts)},
+                 {"gpus", report.rows}};
+  return report;
 }
 
 } // namespace ncclprobe::analysis

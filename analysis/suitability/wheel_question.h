@@ -5,8 +5,6 @@
 #include "analysis/suitability/node_in_question.h"
 #include "analysis/suitability/wheel_spec.h"
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <string>
 #include <vector>
 
@@ -18,6 +16,7 @@ struct WheelToTake {
   std::string command; // the command that installs it
   bool newest = false; // of all that run
 };
+NCCLPROBE_FIELDS(WheelToTake, wheel, command, newest)
 
 struct WheelVerdict {
   std::string gpu; // "GTX 1080"
@@ -34,7 +33,7 @@ std::vector<WheelVerdict> judge_wheel(const WheelSpec& wheel,
                                       const std::vector<NodeInQuestion>& nodes);
 Known worst(const std::vector<WheelVerdict>& verdicts);
 
-std::string render_wheel(const WheelSpec& wheel, const std::vector<WheelVerdict>& verdicts);
-nlohmann::json wheel_json(const WheelSpec& wheel, const std::vector<WheelVerdict>& verdicts);
+// CSV has a row for each GPU.
+Report wheel_report(const WheelSpec& wheel, const std::vector<WheelVerdict>& verdicts);
 
 } // namespace ncclprobe::analysis

@@ -3,6 +3,7 @@
 
 #include "knowledge/log_causes.h"
 
+#include "base/parse_enum.h"
 #include "knowledge/document.h"
 #include "knowledge/health_codes.h"
 #include "knowledge/json_fields.h"
@@ -24,28 +25,6 @@ constexpr std::array k_subjects = {"driver",  "gpu",      "container", "cuda",  
 // The cause for an Xid without a known meaning.
 constexpr const char* k_unknown_xid = "unknown-xid";
 
-CauseRole role_of(const std::string& text) {
-  if (text == "cause")
-    return CauseRole::cause;
-  if (text == "secondary")
-    return CauseRole::secondary;
-  if (text == "wrapper")
-    return CauseRole::wrapper;
-  if (text == "consequence")
-    return CauseRole::consequence;
-  throw std::logic_error("causes of logs: unknown role " + text);
-}
-
-CauseSeverity severity_of(const std::string& text) {
-  if (text == "info")
-    return CauseSeverity::info;
-  if (text == "warn")
-    return CauseSeverity::warn;
-  if (text == "fail")
-    return CauseSeverity::fail;
-  throw std::logic_error("causes of logs: unknown severity " + text);
-}
-
 // A plain string is a line without conditions.
 LogSign sign_of(const nlohmann::json& one, bool proves) {
   LogSign sign;
@@ -60,7 +39,8 @@ LogSign sign_of(const nlohmann::json& one, bool proves) {
   sign.without = text_of(one, "without");
   sign.transport = text_of(one, "transport");
   if (one.contains("severity"))
-    sign.severity = severity_of(text_of(one, "severity"));
+    sign.severity =
+        base::value_or_throw(base::parse_enum<CauseSeverity>(text_of(one, "severity"), "severity"));
   return sign;
 }
 
@@ -74,9 +54,10 @@ LogCause cause_of(const nlohmann::json& one) {
   LogCause cause;
   cause.id = text_of(one, "id");
   cause.title = text_of(one, "title");
-  cause.role = role_of(text_of(one, "role"));
+  cause.role = base::value_or_throw(base::parse_enum<CauseRole>(text_of(one, "role"), "role"));
   cause.layer = text_of(one, "layer");
-  cause.severity = severity_of(text_of(one, "severity"));
+  cause.severity =
+      base::value_or_throw(base::parse_enum<CauseSeverity>(text_of(one, "severity"), "severity"));
   add_signs(one, "proof", true, cause);
   add_signs(one, "fit", false, cause);
   cause.because = texts_of(one, "because");

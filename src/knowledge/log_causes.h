@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 // What can go wrong with a job, and which log lines show it: messages of CUDA, NCCL, MPI, PyTorch,
@@ -11,6 +14,11 @@
 namespace ncclprobe::knowledge {
 
 enum class CauseSeverity { info, warn, fail };
+constexpr auto enum_names(CauseSeverity) {
+  using enum CauseSeverity;
+  return std::to_array<std::pair<CauseSeverity, std::string_view>>(
+      {{info, "info"}, {warn, "warn"}, {fail, "fail"}});
+}
 
 // Whether a cause can be the root of a failure.
 enum class CauseRole {
@@ -20,6 +28,13 @@ enum class CauseRole {
   wrapper,     // only passes an error on: "unhandled system error"
   consequence, // reports that something else failed: "torchrun ended the job"
 };
+constexpr auto enum_names(CauseRole) {
+  using enum CauseRole;
+  return std::to_array<std::pair<CauseRole, std::string_view>>({{cause, "cause"},
+                                                                {secondary, "secondary"},
+                                                                {wrapper, "wrapper"},
+                                                                {consequence, "consequence"}});
+}
 
 // A line that shows a cause. All expressions are RE2's.
 struct LogSign {

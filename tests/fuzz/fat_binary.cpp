@@ -3,8 +3,7 @@
 
 #include "analysis/binary/code_fit.h"
 #include "analysis/binary/device_code.h"
-
-#include <nlohmann/json.hpp>
+#include "analysis/report_value/report_writers.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!code)
     return 0;
   auto verdicts = analysis::judge_device_code(*code, {{"H200", {9, 0}, {}}, {"T4", {7, 5}, {}}});
-  analysis::render_device_code("fuzz", *code, verdicts);
-  analysis::device_code_json("fuzz", *code, verdicts)
-      .dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  const analysis::Report report = analysis::device_code_report("fuzz", *code, verdicts);
+  for (const auto& [format, name] : enum_names(analysis::Format{}))
+    analysis::write_report(report, format);
   return 0;
 }

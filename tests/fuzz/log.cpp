@@ -3,6 +3,7 @@
 
 #include "analysis/diagnosis/log_report.h"
 #include "analysis/diagnosis/log_scanner.h"
+#include "analysis/report_value/report_writers.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     scanner.feed(text.substr(at, piece));
   analysis::LogFindings findings = scanner.finish();
   analysis::LogDiagnosis diagnosis = analysis::diagnose(findings);
-  analysis::render_log_diagnosis("fuzz", findings, diagnosis);
-  analysis::render_log_diagnosis_json("fuzz", findings, diagnosis);
+  const analysis::Report report = analysis::log_report("fuzz", findings, diagnosis);
+  for (const auto& [format, name] : enum_names(analysis::Format{}))
+    analysis::write_report(report, format);
   return 0;
 }

@@ -42,13 +42,12 @@ int present(const doctor::Case& one, const DoctorOptions& options) {
 }
 
 int answer(const World& world, const DoctorOptions& options) {
-  AnswerFormat format = options.format == "json" ? AnswerFormat::json : AnswerFormat::text;
-  Result<DoctorAnswer> answered = answer_question(world, options.questions, format);
+  const Result<DoctorAnswer> answered = answer_question(world, options.questions);
   if (!answered) {
     give_up(answered.error());
     return base::k_exit_usage;
   }
-  return deliver(answered->text, options.output, answered->exit_code);
+  return deliver(answered->report, options, answered->exit_code);
 }
 
 int judge_offline(const DoctorOptions& options) {

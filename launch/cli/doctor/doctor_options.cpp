@@ -109,7 +109,7 @@ Usage doctor_usage(DoctorOptions& into) {
                  "policy: a node does not suit"},
                 {base::k_exit_interrupted, "interrupted"}},
       .options = joined({examination_options(into), question_options(into.questions),
-                         result_options(into, {"text", "json"},
+                         result_options(into, {"text", "json", "csv", "markdown"},
                                         "{}; json holds the verdicts and what they rest on")})};
 }
 

@@ -13,18 +13,16 @@
 #include "base/exit_code.h"
 #include "base/fd.h"
 #include "base/mapped_file.h"
-#include "base/printable.h"
-#include "base/text_layout.h"
 #include "launch/cli/doctor/nodes_asked_for.h"
 #include "launch/cli/doctor/policy_file.h"
 
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <memory>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -91,7 +89,13 @@ Result<void> read_all(int fd, const std::string& name, analysis::LogScanner& sca
   return {};
 }
 
-Result<DoctorAnswer> diagnose_log(const std::string& path, AnswerFormat format) {
+// A log's findings, which its diagnosis points into.
+struct DiagnosedLog {
+  analysis::LogFindings findings;
+  analysis::LogDiagnosis diagnosis;
+};
+
+Result<DoctorAnswer> diagnose_log(const std::string& path) {
   analysis::LogPatterns patterns;
   analysis::LogScanner scanner(patterns);
   std::string name = path == "-" ? "standard input" : path;
@@ -104,34 +108,31 @@ Result<DoctorAnswer> diagnose_log(const std::string& path, AnswerFormat format) 
                                     "give the file of a log, or - for standard input"});
   }
   NCCLPROBE_TRY(read_all(path == "-" ? STDIN_FILENO : file.get(), name, scanner));
-  analysis::LogFindings findings = scanner.finish();
-  analysis::LogDiagnosis diagnosis = analysis::diagnose(findings);
-  std::string text = format == AnswerFormat::json
-                         ? analysis::render_log_diagnosis_json(name, findings, diagnosis)
-                         : analysis::render_log_diagnosis(name, findings, diagnosis);
-  return DoctorAnswer{std::move(text), exit_code_of(diagnosis.severity)};
+  const auto log = std::make_shared<DiagnosedLog>();
+  log->findings = scanner.finish();
+  log->diagnosis = analysis::diagnose(log->findings);
+  DoctorAnswer answer{analysis::log_report(name, log->findings, log->diagnosis),
+                      exit_code_of(log->diagnosis.severity)};
+  answer.report.figures.push_back(log);
+  return answer;
 }
 
 // GPUs that are not known do not cost the answer for the others, but are named behind it.
 void add_unknown(const AskedFor& asked, DoctorAnswer& answer) {
-  for (const base::Error& error : asked.unknown)
-    answer.text += "\n" + base::paragraph("Not known", base::printable(error.text()), 15);
-  if (!asked.unknown.empty() && answer.exit_code == base::k_exit_ok)
+  if (asked.unknown.empty())
+    return;
+  analysis::List unknown;
+  for (const base::Error& error : asked.unknown) {
+    answer.report.sections.push_back({"unknown"});
+    answer.report.sections.back().add("Not known", error.text(), 15);
+    unknown.push_back(analysis::Object{{"message", error.message}, {"hint", error.hint}});
+  }
+  answer.report.data.emplace_back("unknown", std::move(unknown));
+  if (answer.exit_code == base::k_exit_ok)
     answer.exit_code = base::k_exit_warnings;
 }
 
-nlohmann::json with_unknown(const AskedFor& asked, nlohmann::json json) {
-  for (const base::Error& error : asked.unknown)
-    json["unknown"].push_back({{"message", error.message}, {"hint", error.hint}});
-  return json;
-}
-
-std::string dumped(const nlohmann::json& json) {
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-}
-
-Result<DoctorAnswer> list_code(const World& world, const DoctorQuestions& questions,
-                               AnswerFormat format) {
+Result<DoctorAnswer> list_code(const World& world, const DoctorQuestions& questions) {
   NCCLPROBE_TRY_ASSIGN(base::MappedFile file, base::MappedFile::open(questions.binary));
   Result<analysis::DeviceCode> code = analysis::read_device_code(file.bytes());
   if (!code)
@@ -147,17 +148,14 @@ Result<DoctorAnswer> list_code(const World& world, const DoctorQuestions& questi
         gpus.push_back(
             {one.name, one.capability, node.software.driver_cuda, analysis::cpu_of(one)});
   auto verdicts = analysis::judge_device_code(*code, gpus);
-  DoctorAnswer answer{analysis::render_device_code(questions.binary, *code, verdicts)};
+  DoctorAnswer answer{analysis::device_code_report(questions.binary, *code, verdicts)};
   if (!code->problems.empty())
     answer.exit_code = base::k_exit_warnings;
   for (const analysis::GpuVerdict& one : verdicts)
     if (one.runs == analysis::GpuVerdict::Runs::no)
       answer.exit_code = base::k_exit_failures;
-  const AskedFor known = asked ? std::move(*asked) : AskedFor{};
-  add_unknown(known, answer);
-  if (format == AnswerFormat::json)
-    answer.text =
-        dumped(with_unknown(known, analysis::device_code_json(questions.binary, *code, verdicts)));
+  if (asked)
+    add_unknown(*asked, answer);
   return answer;
 }
 
@@ -168,8 +166,7 @@ int exit_code_of(analysis::Known suits) {
 }
 
 // Equal GPUs of several nodes are explained once, with the software of the first that has them.
-Result<DoctorAnswer> explain(const World& world, const DoctorQuestions& questions,
-                             AnswerFormat format) {
+Result<DoctorAnswer> explain(const World& world, const DoctorQuestions& questions) {
   std::optional<analysis::Policy> policy;
   if (!questions.policy.empty()) {
     NCCLPROBE_TRY_ASSIGN(policy, read_policy(questions.policy));
@@ -177,17 +174,12 @@ Result<DoctorAnswer> explain(const World& world, const DoctorQuestions& question
   NCCLPROBE_TRY_ASSIGN(const AskedFor asked, nodes_asked_for(world, questions));
   const auto& nodes = asked.nodes;
   std::vector<analysis::GpuWithSoftware> gpus;
-  DoctorAnswer answer;
   for (const analysis::NodeInQuestion& node : nodes)
-    for (const analysis::GpuInQuestion& gpu : node.gpus) {
-      if (std::any_of(gpus.begin(), gpus.end(), [&](const auto& other) {
+    for (const analysis::GpuInQuestion& gpu : node.gpus)
+      if (std::none_of(gpus.begin(), gpus.end(), [&](const auto& other) {
             return other.gpu.name == gpu.name && other.gpu.nvlinks == gpu.nvlinks;
           }))
-        continue;
-      gpus.push_back({gpu, node.software});
-      answer.text += (answer.text.empty() ? "" : "\n") +
-                     analysis::explain_gpu(gpu, node.software, questions.prices);
-    }
+        gpus.push_back({gpu, node.software});
   std::vector<std::string> names;
   for (const analysis::GpuWithSoftware& one : gpus)
     names.push_back(one.gpu.name);
@@ -197,52 +189,43 @@ Result<DoctorAnswer> explain(const World& world, const DoctorQuestions& question
                     fmt::format("--price {}: no such GPU is asked for, only {}",
                                 fmt::join(in_vain, ", "), fmt::join(names, ", ")),
                     "give the price of one of these, or --price VALUE for all alike"});
-  nlohmann::json more = nlohmann::json::object();
-  if (nodes.size() > 1) {
-    const analysis::CommonStack stack = analysis::common_stack(nodes);
-    answer.text += "\n" + analysis::render_common_stack(stack);
-    more["common_stack"] = analysis::common_stack_json(stack);
-  }
+  DoctorAnswer answer{analysis::gpu_report(gpus, questions.prices)};
+  if (nodes.size() > 1)
+    append(answer.report, analysis::common_stack_report(analysis::common_stack(nodes)));
   if (policy) {
     std::vector<analysis::PolicyVerdict> verdicts;
     for (const analysis::NodeInQuestion& node : nodes)
       verdicts.push_back(analysis::judge(*policy, node, questions.prices));
-    answer.text += "\n" + analysis::render_policy(*policy, verdicts);
+    analysis::Report judged = analysis::policy_report(*policy, verdicts);
+    answer.report.rows = judged.rows;
+    append(answer.report, std::move(judged));
     answer.exit_code = exit_code_of(analysis::worst(verdicts));
-    more["policy"] = analysis::policy_json(*policy, verdicts);
   }
   add_unknown(asked, answer);
-  if (format == AnswerFormat::json)
-    answer.text =
-        analysis::explain_gpus_json(gpus, questions.prices, with_unknown(asked, std::move(more)));
   return answer;
 }
 
-Result<DoctorAnswer> judge_wheel(const World& world, const DoctorQuestions& questions,
-                                 AnswerFormat format) {
+Result<DoctorAnswer> judge_wheel(const World& world, const DoctorQuestions& questions) {
   NCCLPROBE_TRY_ASSIGN(const analysis::WheelSpec wheel,
                        analysis::parse_wheel_spec(questions.wheel));
   NCCLPROBE_TRY_ASSIGN(const AskedFor asked, nodes_asked_for(world, questions));
   const auto verdicts = analysis::judge_wheel(wheel, asked.nodes);
-  DoctorAnswer answer{analysis::render_wheel(wheel, verdicts),
+  DoctorAnswer answer{analysis::wheel_report(wheel, verdicts),
                       exit_code_of(analysis::worst(verdicts))};
   add_unknown(asked, answer);
-  if (format == AnswerFormat::json)
-    answer.text = dumped(with_unknown(asked, analysis::wheel_json(wheel, verdicts)));
   return answer;
 }
 
 } // namespace
 
-Result<DoctorAnswer> answer_question(const World& world, const DoctorQuestions& questions,
-                                     AnswerFormat format) {
+Result<DoctorAnswer> answer_question(const World& world, const DoctorQuestions& questions) {
   if (!questions.log.empty())
-    return diagnose_log(questions.log, format);
+    return diagnose_log(questions.log);
   if (!questions.binary.empty())
-    return list_code(world, questions, format);
+    return list_code(world, questions);
   if (!questions.wheel.empty())
-    return judge_wheel(world, questions, format);
-  return explain(world, questions, format);
+    return judge_wheel(world, questions);
+  return explain(world, questions);
 }
 
 } // namespace ncclprobe::cli

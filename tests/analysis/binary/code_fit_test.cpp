@@ -3,9 +3,8 @@
 
 #include "analysis/binary/code_builder.h"
 #include "analysis/binary/code_fit.h"
+#include "analysis/report/written.h"
 #include "support/catch.h"
-
-#include <nlohmann/json.hpp>
 
 namespace ncclprobe::analysis {
 namespace {
@@ -51,14 +50,14 @@ TEST_CASE("PTX is compiled only by a driver that knows its version") {
 
 TEST_CASE("an NCCL is shown with the CUDA that it was built with") {
   DeviceCode code = code_of(code_entry(CodeKind::cubin, 90));
-  CHECK_THAT(render_device_code("a", code, {}), !ContainsSubstring("NCCL"));
+  CHECK_THAT(analysis_test::text_of(device_code_report("a", code, {})), !ContainsSubstring("NCCL"));
 
   code.nccl = "2.28.9";
   code.nccl_cuda = "13.0";
 
-  CHECK_THAT(render_device_code("a", code, {}),
+  CHECK_THAT(analysis_test::text_of(device_code_report("a", code, {})),
              ContainsSubstring("NCCL         2.28.9, built with CUDA 13.0\n"));
-  auto json = device_code_json("a", code, {});
+  auto json = analysis_test::json_of(device_code_report("a", code, {}));
   CHECK(json["nccl_cuda"] == "13.0");
 }
 
@@ -79,10 +78,10 @@ TEST_CASE("text and JSON say the same") {
   auto verdicts =
       judge_device_code(code, {{"NVIDIA H200", {9, 0}, {}}, {"Tesla V100", {7, 0}, {}}});
 
-  std::string text = render_device_code("lib.so", code, verdicts);
+  std::string text = analysis_test::text_of(device_code_report("lib.so", code, verdicts));
   CHECK_THAT(text, ContainsSubstring("sm_80"));
   CHECK_THAT(text, ContainsSubstring("Fails        Tesla V100 (7.0)"));
-  auto json = device_code_json("lib.so", code, verdicts);
+  auto json = analysis_test::json_of(device_code_report("lib.so", code, verdicts));
   CHECK(json["gpus"][0]["via"] == "compute_90");
   CHECK(json["gpus"][0]["verdict"] == "ptx_jit");
   CHECK(json["gpus"][1]["runs"] == "no");

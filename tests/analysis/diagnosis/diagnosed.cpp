@@ -5,6 +5,7 @@
 
 #include "analysis/diagnosis/log_report.h"
 #include "analysis/diagnosis/log_scanner.h"
+#include "analysis/report_value/report_writers.h"
 
 #include <algorithm>
 
@@ -25,11 +26,16 @@ Diagnosed::Diagnosed(std::string_view log) {
 }
 
 std::string Diagnosed::text() const {
-  return render_log_diagnosis("train.log", findings, diagnosis);
+  return write_text(log_report("train.log", findings, diagnosis));
 }
 
 std::string Diagnosed::json() const {
-  return render_log_diagnosis_json("train.log", findings, diagnosis);
+  return write_json(log_report("train.log", findings, diagnosis));
+}
+
+std::string Diagnosed::verdict() const {
+  const Report report = log_report("train.log", findings, diagnosis);
+  return std::string(ncclprobe::analysis::findings(report).front()->kind->id);
 }
 
 std::vector<std::string> Diagnosed::named() const {

@@ -25,6 +25,8 @@ struct Diagnosed {
 
   std::string text() const;
   std::string json() const;
+  // The id of what the whole log comes to.
+  std::string verdict() const;
   // "shm-too-small", "?disk-full" for one that is only possible; in alphabetical order.
   std::vector<std::string> named() const;
   // All causes that lines show, whatever their role.

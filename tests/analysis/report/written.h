@@ -12,9 +12,12 @@ namespace ncclprobe::analysis_test {
 inline std::string text_of(const analysis::Report& report) {
   return analysis::write_text(report);
 }
+inline nlohmann::json json_of(const analysis::Report& report) {
+  return nlohmann::json::parse(analysis::write_json(report));
+}
 // What machines read under `key`; null if it is left out.
 inline nlohmann::json json_of(const analysis::Report& report, const std::string& key) {
-  return nlohmann::json::parse(analysis::write_json(report)).value(key, nlohmann::json());
+  return json_of(report).value(key, nlohmann::json());
 }
 
 } // namespace ncclprobe::analysis_test

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/named_node.h"
+#include "analysis/report/written.h"
 #include "analysis/suitability/common_stack.h"
 #include "support/catch.h"
-
-#include <nlohmann/json.hpp>
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
@@ -104,8 +103,9 @@ TEST_CASE("the common stack is told in text and JSON") {
   CommonStack stack =
       common_stack({analysis_test::node_named("V100"), with_driver("H200", "535.129.03")});
 
-  std::string text = render_common_stack(stack);
-  auto json = common_stack_json(stack);
+  const Report report = common_stack_report(stack);
+  const std::string text = analysis_test::text_of(report);
+  const auto json = analysis_test::json_of(report, "common_stack");
 
   CHECK_THAT(text, ContainsSubstring("Newest software that all of these run") &&
                        ContainsSubstring("535.129.03") && ContainsSubstring("11.8 to 12.9"));
@@ -120,7 +120,7 @@ TEST_CASE("a driver branch that is the last for one GPU bounds all") {
 
   CHECK(stack.all.least_driver_branch->text() == "570");
   CHECK(stack.all.last_driver_branch->text() == "580");
-  CHECK_THAT(render_common_stack(stack), ContainsSubstring("580"));
+  CHECK_THAT(analysis_test::text_of(common_stack_report(stack)), ContainsSubstring("580"));
   CHECK_FALSE(
       common_stack({analysis_test::node_named("H200"), analysis_test::node_named("RTX 5090")})
           .all.last_driver_branch);
@@ -133,7 +133,7 @@ TEST_CASE("GPUs that no driver branch serves together are said to have none") {
 
   CHECK(stack.all.no_common_branch);
   CHECK_FALSE(stack.least_driver);
-  CHECK_THAT(render_common_stack(stack),
+  CHECK_THAT(analysis_test::text_of(common_stack_report(stack)),
              ContainsSubstring("up to r470") &&
                  ContainsSubstring("no driver branch supports all of these GPUs"));
 }

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/named_node.h"
+#include "analysis/report/written.h"
 #include "analysis/suitability/policy.h"
 #include "support/catch.h"
-
-#include <nlohmann/json.hpp>
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
@@ -238,13 +237,17 @@ TEST_CASE("a verdict says what was asked for and what was found") {
   std::vector<PolicyVerdict> verdicts{judge(policy, analysis_test::node_named("T4"), {}),
                                       judge(policy, seen("H200", 141, 18, 8), {})};
 
-  CHECK(render_policy(policy, verdicts) == "Policy: training\n"
-                                           "  T4: does not suit\n"
-                                           "      NO       compute capability at least 8.0: 7.5\n"
-                                           "  alpha: suits\n"
-                                           "    8 x H200\n"
-                                           "      yes      compute capability at least 8.0: 9.0\n");
-  auto json = policy_json(policy, verdicts);
+  const Report report = policy_report(policy, verdicts);
+  CHECK(analysis_test::text_of(report) == "Policy: training\n"
+                                          "  T4: does not suit\n"
+                                          "      NO       compute capability at least 8.0: 7.5\n"
+                                          "  alpha: suits\n"
+                                          "    8 x H200\n"
+                                          "      yes      compute capability at least 8.0: 9.0\n");
+  const auto json = analysis_test::json_of(report, "policy");
   CHECK(json["suits"] == "no");
   CHECK(json["nodes"][0]["parts"][0]["rules"][0]["found"] == "7.5");
+  CHECK(write_csv(report) == "node,gpus,what,asked,found,met\n"
+                             "T4,T4,compute capability,at least 8.0,7.5,no\n"
+                             "alpha,8 x H200,compute capability,at least 8.0,9.0,yes\n");
 }

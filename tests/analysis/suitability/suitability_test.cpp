@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "analysis/report/written.h"
 #include "analysis/suitability/suitability.h"
 #include "support/catch.h"
-
-#include <nlohmann/json.hpp>
 
 namespace ncclprobe::analysis {
 namespace {
@@ -16,7 +15,7 @@ GpuInQuestion asked(const std::string& text) {
 // Without the breaks of its lines.
 std::string explained(const std::string& text, const Prices& prices = {}) {
   std::string words;
-  for (char c : explain_gpu(asked(text), {}, prices))
+  for (char c : analysis_test::text_of(gpu_report({{asked(text), {}}}, prices)))
     if ((c != ' ' && c != '\n') || words.empty() || words.back() != ' ')
       words += c == '\n' ? ' ' : c;
   return words;
@@ -209,8 +208,8 @@ TEST_CASE("what is not sourced is called unknown") {
 }
 
 TEST_CASE("the JSON has null for what is unknown") {
-  auto json = nlohmann::json::parse(
-      explain_gpus_json({{asked("A100X"), {}}, {asked("H200"), {}}}, {}, nlohmann::json::object()));
+  const auto json =
+      analysis_test::json_of(gpu_report({{asked("A100X"), {}}, {asked("H200"), {}}}, {}));
 
   CHECK(json["gpus"][0]["models"][0]["nvlink"].is_null());
   CHECK(json["gpus"][1]["compute_capability"] == "9.0");
@@ -223,8 +222,8 @@ TEST_CASE("the JSON judges each GPU with the software of its own node") {
   old.nccl = knowledge::VersionNumber{{2, 9, 6}};
   newer.nccl = knowledge::VersionNumber{{2, 28, 3}};
 
-  auto json = nlohmann::json::parse(explain_gpus_json(
-      {{asked("A100"), old}, {asked("H200"), newer}}, {}, nlohmann::json::object()));
+  const auto json =
+      analysis_test::json_of(gpu_report({{asked("A100"), old}, {asked("H200"), newer}}, {}));
 
   auto bf16 = [&](std::size_t gpu) -> std::string {
     for (const auto& one : json["gpus"][gpu]["chains"])

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/named_node.h"
+#include "analysis/report/written.h"
 #include "analysis/suitability/wheel_question.h"
 #include "support/catch.h"
-
-#include <nlohmann/json.hpp>
 
 namespace ncclprobe::analysis {
 namespace {
@@ -153,12 +152,13 @@ TEST_CASE("of several GPUs each is judged, and the worst counts") {
   CHECK(worst(verdicts) == Known::no);
   CHECK(worst({verdicts[0], verdicts[1]}) == Known::unknown);
   CHECK(worst({verdicts[0]}) == Known::yes);
-  std::string text = render_wheel(wheel, verdicts);
+  const Report report = wheel_report(wheel, verdicts);
+  const std::string text = analysis_test::text_of(report);
   CHECK_THAT(text, ContainsSubstring("Runs           RTX 4090 (8.9)") &&
                        ContainsSubstring("Unknown        AGX Orin (8.7)") &&
                        ContainsSubstring("Fails          GTX 1080 (6.1)") &&
                        ContainsSubstring("  take         pip install torch==2.8.0"));
-  auto json = wheel_json(wheel, verdicts);
+  const auto json = analysis_test::json_of(report);
   CHECK(json["runs"] == "no");
   CHECK(json["gpus"][0]["runs"] == "yes");
   CHECK(json["gpus"][2]["instead"][0]["wheel"] == "torch==2.8.0+cu126");
@@ -167,7 +167,7 @@ TEST_CASE("of several GPUs each is judged, and the worst counts") {
 TEST_CASE("the answer says what PyPI has where no tag was given") {
   auto told = [](const char* wheel, const std::vector<NodeInQuestion>& nodes) {
     auto spec = base::value_or_throw(parse_wheel_spec(wheel));
-    std::string text = render_wheel(spec, judge_wheel(spec, nodes));
+    std::string text = analysis_test::text_of(wheel_report(spec, judge_wheel(spec, nodes)));
     return text.substr(0, text.find('\n'));
   };
   CHECK(told("torch==2.8", {analysis_test::node_named("T4")}) ==

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "analysis/report/written.h"
 #include "base/exit_code.h"
 #include "launch/cli/doctor/doctor_command.h"
 #include "launch/cli/doctor/doctor_questions.h"
@@ -8,12 +9,13 @@
 #include "support/catch.h"
 #include "support/scratch_folder.h"
 
-#include <nlohmann/json.hpp>
-
 #include <fstream>
 
 namespace ncclprobe::cli {
 namespace {
+
+using analysis_test::json_of;
+using analysis_test::text_of;
 
 DoctorQuestions asked(const std::vector<std::string>& words) {
   return cli_test::parsed(doctor_usage, words).questions;
@@ -55,7 +57,7 @@ TEST_CASE("the exit code of a log is its worst severity") {
     std::ofstream(folder / "a.log", std::ios::trunc) << log;
     DoctorQuestions questions;
     questions.log = (folder / "a.log").string();
-    return answer_question({}, questions, AnswerFormat::text).value().exit_code;
+    return answer_question({}, questions).value().exit_code;
   };
 
   CHECK(answer("all is well\n") == base::k_exit_ok);
@@ -66,51 +68,50 @@ TEST_CASE("the exit code of a log is its worst severity") {
 TEST_CASE("what cannot be answered says what to give instead") {
   DoctorQuestions questions;
   questions.log = "/nonexistent/a.log";
-  CHECK(answer_question({}, questions, AnswerFormat::text).error().code == base::Errc::not_found);
+  CHECK(answer_question({}, questions).error().code == base::Errc::not_found);
   questions = {};
   questions.gpus = {"Frobnicator"};
-  CHECK_THAT(answer_question({}, questions, AnswerFormat::text).error().text(),
-             ContainsSubstring("sm_89"));
+  CHECK_THAT(answer_question({}, questions).error().text(), ContainsSubstring("sm_89"));
 }
 
 TEST_CASE("a named GPU is explained without looking at this machine") {
   DoctorQuestions questions;
   questions.gpus = {"T4"};
 
-  auto answer = answer_question({}, questions, AnswerFormat::json);
+  auto answer = answer_question({}, questions);
   REQUIRE(answer);
-  CHECK_THAT(answer->text, ContainsSubstring("\"compute_capability\": \"7.5\""));
+  CHECK(json_of(answer->report)["gpus"][0]["compute_capability"] == "7.5");
 }
 
 TEST_CASE("a GPU that is not known does not cost the answer for the others") {
   DoctorQuestions questions;
   questions.gpus = {"T4", "MI300X", "Frobnicator"};
 
-  auto text = answer_question({}, questions, AnswerFormat::text);
+  auto text = answer_question({}, questions);
   REQUIRE(text);
-  CHECK_THAT(text->text, ContainsSubstring("7.5 (sm_75)") &&
-                             ContainsSubstring("Not known      'MI300X' comes from AMD") &&
-                             ContainsSubstring("Not known      'Frobnicator'"));
+  CHECK_THAT(text_of(text->report),
+             ContainsSubstring("7.5 (sm_75)") &&
+                 ContainsSubstring("Not known      'MI300X' comes from AMD") &&
+                 ContainsSubstring("Not known      'Frobnicator'"));
   CHECK(text->exit_code == base::k_exit_warnings);
-  auto json = nlohmann::json::parse(answer_question({}, questions, AnswerFormat::json)->text);
+  auto json = json_of(text->report);
   CHECK(json["gpus"].size() == 1);
   REQUIRE(json["unknown"].size() == 2);
   CHECK_THAT(json["unknown"][0]["hint"].get<std::string>(), ContainsSubstring("RCCL"));
 
   questions.gpus = {"MI300X"};
-  CHECK(answer_question({}, questions, AnswerFormat::text).error().code ==
-        base::Errc::invalid_argument);
+  CHECK(answer_question({}, questions).error().code == base::Errc::invalid_argument);
 }
 
 TEST_CASE("whether a wheel runs is answered for each GPU, and by the exit code") {
-  auto answer = [](const std::string& wheel, std::vector<std::string> gpus, AnswerFormat format) {
+  auto answer = [](const std::string& wheel, std::vector<std::string> gpus) {
     DoctorQuestions questions;
     questions.wheel = wheel;
     questions.gpus = std::move(gpus);
-    return answer_question({}, questions, format);
+    return answer_question({}, questions);
   };
   auto code = [&](const std::string& wheel, std::vector<std::string> gpus) {
-    return answer(wheel, std::move(gpus), AnswerFormat::text)->exit_code;
+    return answer(wheel, std::move(gpus))->exit_code;
   };
   CHECK(code("torch==2.8+cu128", {"RTX 4090"}) == base::k_exit_ok);
   CHECK(code("torch==2.8+cu128", {"RTX 4090", "GTX 1080"}) == base::k_exit_failures);
@@ -118,13 +119,12 @@ TEST_CASE("whether a wheel runs is answered for each GPU, and by the exit code")
   CHECK(code("torch==2.8+cu128", {"RTX 4090", "Frobnicator"}) == base::k_exit_warnings);
   CHECK(code("torch==2.8+cu128", {"GTX 1080", "Frobnicator"}) == base::k_exit_failures);
 
-  auto json = nlohmann::json::parse(
-      answer("torch==2.8+cu128", {"GTX 1080", "MI300X"}, AnswerFormat::json)->text);
+  auto json = json_of(answer("torch==2.8+cu128", {"GTX 1080", "MI300X"})->report);
   CHECK(json["schema"] == "ncclprobe.wheel_answer/1");
   CHECK(json["gpus"][0]["instead"][0]["wheel"] == "torch==2.8.0+cu126");
   CHECK(json["unknown"].size() == 1);
 
-  auto refused = answer("numpy==2.8", {"RTX 4090"}, AnswerFormat::text);
+  auto refused = answer("numpy==2.8", {"RTX 4090"});
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == base::Errc::invalid_argument);
 }
@@ -141,10 +141,10 @@ TEST_CASE("a price of a GPU that is not asked for is refused") {
   DoctorQuestions questions;
   questions.gpus = {"T4", "H200"};
   questions.prices = {{"T4", 800}, {"NVIDIA H200", 30'000}};
-  CHECK(answer_question({}, questions, AnswerFormat::text));
+  CHECK(answer_question({}, questions));
 
   questions.prices["A100"] = 3;
-  auto refused = answer_question({}, questions, AnswerFormat::text);
+  auto refused = answer_question({}, questions);
 
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == base::Errc::invalid_argument);
@@ -156,11 +156,10 @@ TEST_CASE("of several GPUs, the newest software that all run is told") {
   DoctorQuestions questions;
   questions.gpus = {"V100", "RTX 5090"};
 
-  auto answer = answer_question({}, questions, AnswerFormat::json);
+  auto answer = answer_question({}, questions);
   REQUIRE(answer);
-  CHECK_THAT(answer->text, ContainsSubstring("\"newest_cuda\": \"12.9\""));
-  CHECK_THAT(answer_question({}, questions, AnswerFormat::text)->text,
-             ContainsSubstring("12.8 to 12.9"));
+  CHECK(json_of(answer->report)["common_stack"]["newest_cuda"] == "12.9");
+  CHECK_THAT(text_of(answer->report), ContainsSubstring("12.8 to 12.9"));
 }
 
 TEST_CASE("the exit code of a policy is whether all suit") {
@@ -170,7 +169,7 @@ TEST_CASE("the exit code of a policy is whether all suit") {
     DoctorQuestions questions;
     questions.gpus = {gpu};
     questions.policy = (folder / "policy.toml").string();
-    return answer_question({}, questions, AnswerFormat::text).value().exit_code;
+    return answer_question({}, questions).value().exit_code;
   };
 
   CHECK(code("H200") == base::k_exit_ok);
@@ -185,7 +184,7 @@ TEST_CASE("a node that is no examination and no run is named") {
   for (const char* name : {"node.json", "node.h5", "absent"}) {
     DoctorQuestions questions;
     questions.nodes = {(folder / name).string()};
-    auto answer = answer_question({}, questions, AnswerFormat::text);
+    auto answer = answer_question({}, questions);
     REQUIRE_FALSE(answer);
     CHECK_THAT(answer.error().text(), ContainsSubstring(name));
     CHECK((answer.error().code == base::Errc::not_found) == (std::string(name) == "absent"));
