@@ -45,7 +45,7 @@ Usage models_usage(ModelsOptions& into) {
                    {.needs = {"buckets"}}),
             option("type", "TYPE", into.type, name_words<model::DataType>("data type"),
                    "Type of the gradients: {}", {.needs = {"buckets"}})},
-           result_options(into, {"table", "json"})})};
+           result_options(into, {"table", "json", "csv", "markdown"})})};
 }
 
 } // namespace ncclprobe::cli
