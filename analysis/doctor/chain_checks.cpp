@@ -181,7 +181,7 @@ private:
   Answer graph_tested() const {
     Answer worst = Answer::yes;
     bool tried = false;
-    for (const SmokeTest& smoke_test : case_.rehearsals)
+    for (const SmokeTest& smoke_test : case_.smoke_tests)
       for (const SmokeTestCell& cell : smoke_test.cells) {
         bool ran = cell.outcome.kind != model::OutcomeKind::not_run &&
                    cell.outcome.kind != model::OutcomeKind::skipped;
@@ -195,7 +195,7 @@ private:
   // NCCL uses other algorithms for small messages, even if it uses NVLS for large ones.
   Answer nvls_chosen() const {
     Answer chosen = Answer::unknown;
-    for (const SmokeTest& smoke_test : case_.rehearsals)
+    for (const SmokeTest& smoke_test : case_.smoke_tests)
       for (const ChosenAlgorithm& one : smoke_test.algorithms) {
         if (one.function != "AllReduce" || !is_named(one))
           continue;

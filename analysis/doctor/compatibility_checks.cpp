@@ -56,7 +56,7 @@ void judge_runtime(const model::Survey& survey, const char* id, const VersionNum
                       what,
                       seen,
                       fit.meaning,
-                      ways_text(advice),
+                      remedies_text(advice),
                       {},
                       {}});
     break;

@@ -119,7 +119,7 @@ void judge(const SmokeTest& copies, Findings& into) {
 } // namespace
 
 void check_copies(const Case& one, Findings& into) {
-  for (const SmokeTest& smoke_test : one.rehearsals)
+  for (const SmokeTest& smoke_test : one.smoke_tests)
     if (smoke_test.name == k_copies)
       judge(smoke_test, into);
 }

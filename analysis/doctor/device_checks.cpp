@@ -151,7 +151,7 @@ void check_memory_pools(const model::Survey& survey, Findings& into) {
 void check_communicators(const Case& one, Findings& into) {
   const SmokeTest* largest = nullptr;
   std::uint64_t most = 0;
-  for (const SmokeTest& smoke_test : one.rehearsals)
+  for (const SmokeTest& smoke_test : one.smoke_tests)
     for (const CommunicatorMemory& memory : smoke_test.communicators)
       if (largest == nullptr || smoke_test.ranks > largest->ranks ||
           (smoke_test.ranks == largest->ranks && memory.bytes > most)) {

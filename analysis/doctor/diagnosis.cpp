@@ -79,7 +79,7 @@ std::string meaning_of(const Case& one, const Finding& root) {
   if (root.id == "D36")
     return wrong ? "direct GPU-to-GPU copies deliver wrong data: " + root.fix
                  : "GPUs cannot copy to each other: " + root.fix;
-  if (root.id == "D27" && one.rehearsals.empty())
+  if (root.id == "D27" && one.smoke_tests.empty())
     return root.what;
   if (root.id == "D27")
     return wrong ? "collectives deliver wrong data: use no result of this machine"
@@ -121,11 +121,11 @@ bool has_gpus(const Case& one) {
 
 // Or would have run, if nothing was run.
 bool ran_on_gpus(const Case& one) {
-  return one.rehearsals.empty() ? has_gpus(one)
-                                : std::any_of(one.rehearsals.begin(), one.rehearsals.end(),
-                                              [](const SmokeTest& smoke_test) {
-                                                return smoke_test.backend == "nvidia";
-                                              });
+  return one.smoke_tests.empty() ? has_gpus(one)
+                                 : std::any_of(one.smoke_tests.begin(), one.smoke_tests.end(),
+                                               [](const SmokeTest& smoke_test) {
+                                                 return smoke_test.backend == "nvidia";
+                                               });
 }
 
 } // namespace

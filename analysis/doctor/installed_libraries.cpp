@@ -56,16 +56,16 @@ void check_driver(const model::Survey& survey, const InstalledLibrary& library, 
       knowledge::advise(*driver, *cuda, software_limits(gpus_in_question(survey)));
   if (advice.fit.verdict != knowledge::DriverVerdict::insufficient)
     return;
-  into.add_host(
-      survey, {"D06",
-               Severity::warn,
-               fmt::format("the installed CUDA runtime {} is too new for driver {}",
-                           library.version, driver->text()),
-               {line_of(library)},
-               fmt::format("programs that load it: {}", advice.fit.meaning),
-               fmt::format("remove this runtime from their search path; or {}", ways_text(advice)),
-               {},
-               {}});
+  into.add_host(survey, {"D06",
+                         Severity::warn,
+                         fmt::format("the installed CUDA runtime {} is too new for driver {}",
+                                     library.version, driver->text()),
+                         {line_of(library)},
+                         fmt::format("programs that load it: {}", advice.fit.meaning),
+                         fmt::format("remove this runtime from their search path; or {}",
+                                     remedies_text(advice)),
+                         {},
+                         {}});
 }
 
 // An NCCL that other programs would load instead of the one measured here.

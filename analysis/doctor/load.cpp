@@ -99,7 +99,7 @@ void check_pcie(const model::Survey& survey, const model::GpuHealth& gpu, Findin
 } // namespace
 
 void check_load(const Case& one, Findings& into) {
-  for (const SmokeTest& smoke_test : one.rehearsals)
+  for (const SmokeTest& smoke_test : one.smoke_tests)
     for (const SmokeTestCell& cell : smoke_test.cells) {
       std::map<int, std::vector<Condition>> by_rank;
       for (const Condition& reading : cell.conditions)

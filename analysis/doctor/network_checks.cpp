@@ -246,7 +246,7 @@ void check_network(const Case& one, Findings& into) {
     if (survey.host)
       check_rdma(one, survey, into);
   }
-  for (const SmokeTest& smoke_test : one.rehearsals)
+  for (const SmokeTest& smoke_test : one.smoke_tests)
     check_chosen(one, smoke_test, into);
 }
 

@@ -167,10 +167,10 @@ void check_algorithms(const SmokeTest& smoke_test, Findings& into) {
   for (const ChosenAlgorithm& one : smoke_test.algorithms) {
     if (!is_named(one))
       continue;
-    std::string way =
+    std::string algorithm =
         one.protocol.empty() ? one.algorithm : fmt::format("{}/{}", one.algorithm, one.protocol);
-    by_size[{one.function, one.bytes, way}] = fmt::format(
-        "{} of {} bytes: {}{}", one.function, one.bytes, way,
+    by_size[{one.function, one.bytes, algorithm}] = fmt::format(
+        "{} of {} bytes: {}{}", one.function, one.bytes, algorithm,
         one.channels > 0 ? fmt::format(", {} channel(s)", one.channels) : std::string());
   }
   if (by_size.empty())
@@ -179,9 +179,9 @@ void check_algorithms(const SmokeTest& smoke_test, Findings& into) {
   std::vector<std::string> seen;
   std::string before;
   for (const auto& [choice, line] : by_size) {
-    const auto& [function, bytes, way] = choice;
+    const auto& [function, bytes, algorithm] = choice;
     choices.push_back(fmt::format("{}{} {}", function == before ? "" : function + " ",
-                                  base::readable_bytes(bytes), way));
+                                  base::readable_bytes(bytes), algorithm));
     before = function;
     seen.push_back(line);
   }
@@ -201,19 +201,18 @@ void check_smoke_tests(const Case& one, Findings& into) {
   // A backend that was chosen automatically has a reason; one that the user requested but cannot
   // have has none.
   bool refused = !one.backend.empty() && one.backend_reason.empty();
-  if (one.rehearsals.empty() && refused)
+  if (one.smoke_tests.empty() && refused)
     into.add({"D27",
               Severity::fail,
               fmt::format("the requested {} backend cannot run here", one.backend),
-              {one.not_rehearsed},
+              {one.not_tested},
               "no run with this backend can start",
               "ncclprobe doctor without --backend chooses one that works on this host",
               {},
               {}});
-  else if (one.rehearsals.empty())
-    into.add(
-        {"D27", Severity::unknown, "no collective was run", {one.not_rehearsed}, "", "", {}, {}});
-  for (const SmokeTest& smoke_test : one.rehearsals) {
+  else if (one.smoke_tests.empty())
+    into.add({"D27", Severity::unknown, "no collective was run", {one.not_tested}, "", "", {}, {}});
+  for (const SmokeTest& smoke_test : one.smoke_tests) {
     if (smoke_test.name == k_copies)
       continue;
     check_end_to_end(smoke_test, into);

@@ -79,7 +79,7 @@ void check_speed(const Case& one, Findings& into) {
   auto links = node_links(one.surveys.front().inventory);
   if (!links)
     return;
-  for (const SmokeTest& smoke_test : one.rehearsals)
+  for (const SmokeTest& smoke_test : one.smoke_tests)
     for (const SmokeTestCell& cell : smoke_test.cells)
       if (cell.busbw_gb_per_s && cell.outcome.ok())
         judge(smoke_test, cell, *links, turns_nvls_off(one.surveys.front()), into);

@@ -44,10 +44,10 @@ struct Passed {
   std::string seen;
 };
 
-Passed passed_by(const model::Host& on, const ChosenTransport& transport) {
+Passed passed_by(const model::Host& on, const ChosenTransport& chosen) {
   const topology::Host& host = on.topology;
-  const topology::Gpu* from = gpu_of(host, transport.from_gpu);
-  const topology::Gpu* to = gpu_of(host, transport.to_gpu);
+  const topology::Gpu* from = gpu_of(host, chosen.from_gpu);
+  const topology::Gpu* to = gpu_of(host, chosen.to_gpu);
   if (from == nullptr || to == nullptr || from == to)
     return {};
   std::optional<bool> access = can_access(host, from->index, to->index);
@@ -61,8 +61,8 @@ Passed passed_by(const model::Host& on, const ChosenTransport& transport) {
   if (!near && access != true)
     return {};
   return {near ? Better::near : Better::far,
-          fmt::format("rank {} to rank {}: via {}; GPU {} to GPU {}: {}{}", transport.from_rank,
-                      transport.to_rank, transport.way, from->index, to->index, found.path.label(),
+          fmt::format("rank {} to rank {}: via {}; GPU {} to GPU {}: {}{}", chosen.from_rank,
+                      chosen.to_rank, chosen.transport, from->index, to->index, found.path.label(),
                       access == true ? ", and CUDA can access the other GPU's memory" : "")};
 }
 
@@ -71,17 +71,17 @@ void judge(const Case& one, const SmokeTest& smoke_test, Findings& into) {
   std::size_t within = 0;
   std::vector<std::string> near;
   std::vector<std::string> far;
-  for (const ChosenTransport& transport : smoke_test.ways) {
-    const model::Host* from = surveyed_host(one, transport.from_rank);
-    const model::Host* to = surveyed_host(one, transport.to_rank);
+  for (const ChosenTransport& chosen : smoke_test.transports) {
+    const model::Host* from = surveyed_host(one, chosen.from_rank);
+    const model::Host* to = surveyed_host(one, chosen.to_rank);
     if (from == nullptr || to == nullptr || from->boot_id != to->boot_id)
       continue;
     ++within;
-    if (transport.way.starts_with("P2P/")) {
+    if (chosen.transport.starts_with("P2P/")) {
       ++direct;
       continue;
     }
-    Passed passed = passed_by(*from, transport);
+    Passed passed = passed_by(*from, chosen);
     if (passed.what != Better::none)
       (passed.what == Better::near ? near : far).push_back(std::move(passed.seen));
   }
@@ -123,7 +123,7 @@ void judge(const Case& one, const SmokeTest& smoke_test, Findings& into) {
 } // namespace
 
 void check_transports(const Case& one, Findings& into) {
-  for (const SmokeTest& smoke_test : one.rehearsals)
+  for (const SmokeTest& smoke_test : one.smoke_tests)
     judge(one, smoke_test, into);
 }
 

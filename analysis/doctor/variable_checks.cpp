@@ -135,7 +135,7 @@ std::string fix_of(const std::string& name, const Seen& seen, const std::string&
 }
 
 bool nccl_ran(const Case& one) {
-  return std::any_of(one.rehearsals.begin(), one.rehearsals.end(), [](const SmokeTest& each) {
+  return std::any_of(one.smoke_tests.begin(), one.smoke_tests.end(), [](const SmokeTest& each) {
     return each.backend == "nvidia" && each.name != k_copies && each.outcome.ok();
   });
 }

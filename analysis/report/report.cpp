@@ -9,12 +9,12 @@
 #include "analysis/report/launch_section.h"
 #include "analysis/report/library_section.h"
 #include "analysis/report/nccl_section.h"
-#include "analysis/report/normality_section.h"
 #include "analysis/report/p2p_report.h"
 #include "analysis/report/power_section.h"
 #include "analysis/report/price_section.h"
 #include "analysis/report/problems.h"
 #include "analysis/report/proof_section.h"
+#include "analysis/report/reference_range_section.h"
 #include "analysis/report/result_section.h"
 #include "analysis/report/saturation_section.h"
 #include "analysis/report/step_section.h"
@@ -69,7 +69,7 @@ Report run_report(const RunSummary& run, std::optional<double> price_per_gpu,
   append(report, traffic_report(run, results));
   append(report, library_report(run));
   append(report, cpu_report(run));
-  append(report, normality_report(run, results));
+  append(report, reference_range_report(run, results));
   append(report, proof_report(run));
   append(report, nccl_prediction_report(run, results, figures->verdicts));
   append(report, tracing_cost_report(run));

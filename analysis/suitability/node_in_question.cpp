@@ -63,7 +63,7 @@ Result<std::vector<NodeInQuestion>> nodes_of_hosts(const std::vector<const model
 
 std::optional<NcclFootprint> footprint(const doctor::Case& one) {
   std::optional<NcclFootprint> most;
-  for (const doctor::SmokeTest& smoke_test : one.rehearsals)
+  for (const doctor::SmokeTest& smoke_test : one.smoke_tests)
     for (const doctor::CommunicatorMemory& memory : smoke_test.communicators)
       if (double gb = static_cast<double>(memory.bytes) / 1e9; !most || gb > most->gb)
         most = {gb, smoke_test.ranks};

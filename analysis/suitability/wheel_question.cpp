@@ -121,7 +121,7 @@ void add_driver(const Target& target, const PytorchWheel& wheel, WheelVerdict& i
   if (advice.fit.verdict == knowledge::DriverVerdict::insufficient) {
     into.runs = Known::no;
     into.why = fmt::format("driver {}: {}", target.node.driver->text(), advice.fit.meaning);
-    into.cautions = {ways_text(advice)};
+    into.cautions = {remedies_text(advice)};
   } else if (advice.fit.verdict == knowledge::DriverVerdict::minor_compat) {
     into.cautions.push_back(
         fmt::format("driver {}: {}", target.node.driver->text(), advice.fit.meaning));

@@ -70,8 +70,9 @@ void add_evidence(const model::Evidence& evidence, SmokeTest& into) {
   for (const ConnectionLine& line : log.connections) {
     ChosenTransport transport{line.from_rank, line.to_rank, line.from_gpu, line.to_gpu,
                               line.transport};
-    if (std::find(into.ways.begin(), into.ways.end(), transport) == into.ways.end())
-      into.ways.push_back(std::move(transport));
+    if (std::find(into.transports.begin(), into.transports.end(), transport) ==
+        into.transports.end())
+      into.transports.push_back(std::move(transport));
   }
   for (const ChoiceLine& line : log.choices) {
     ChosenAlgorithm choice{line.function, line.bytes, line.algorithm, line.protocol, line.channels};

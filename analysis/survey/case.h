@@ -42,10 +42,10 @@ struct ChosenTransport {
   int to_rank = 0;
   std::string from_gpu; // "0": nvidia-smi's number, since NCCL 2.19
   std::string to_gpu;
-  std::string way; // "P2P/CUMEM", "SHM/direct/direct", "NET/IB/0"
+  std::string transport; // "P2P/CUMEM", "SHM/direct/direct", "NET/IB/0"
   bool operator==(const ChosenTransport&) const = default;
 };
-NCCLPROBE_LENIENT_FIELDS(ChosenTransport, from_rank, to_rank, from_gpu, to_gpu, way)
+NCCLPROBE_LENIENT_FIELDS(ChosenTransport, from_rank, to_rank, from_gpu, to_gpu, transport)
 
 // The algorithm and protocol for a size, according to NCCL's log.
 struct ChosenAlgorithm {
@@ -74,12 +74,12 @@ struct SmokeTest {
   std::vector<std::string> last_words; // last words of the workers, if the trial failed
   std::vector<ChosenNetwork> networks; // empty: NCCL's log was not available
   std::vector<CommunicatorMemory> communicators;
-  std::vector<ChosenTransport> ways; // empty: NCCL's log was not available
+  std::vector<ChosenTransport> transports; // empty: NCCL's log was not available
   std::vector<ChosenAlgorithm> algorithms;
   bool operator==(const SmokeTest&) const = default;
 };
 NCCLPROBE_LENIENT_FIELDS(SmokeTest, name, backend, ranks, outcome, cells, last_words, networks,
-                         communicators, ways, algorithms)
+                         communicators, transports, algorithms)
 
 // The all-reduce that is measured. It is large enough to compare with published bandwidths.
 inline constexpr std::uint64_t k_measured_bytes = std::uint64_t{512} << 20;
@@ -134,10 +134,10 @@ struct Case {
   std::string backend_reason;
   std::string launcher_problem;       // its view of the job differs from MPI's
   std::vector<model::Survey> surveys; // by rank
-  std::vector<SmokeTest> rehearsals;  // in the order they ran
+  std::vector<SmokeTest> smoke_tests; // in the order they ran
   std::vector<LibraryCode> code;      // of the leader's process
   std::vector<PythonTorch> torch;     // --python, on the leader's host
-  std::string not_rehearsed;          // why there are none
+  std::string not_tested;             // why there are none
   bool deep = false;                  // whether the following was examined
   std::vector<Connection> connections;
   std::vector<model::Survey> under_load; // each host's health alone
@@ -148,8 +148,8 @@ struct Case {
   int ranks() const;
 };
 NCCLPROBE_PARTLY_LENIENT_FIELDS(Case, (surveys),
-                                (ncclprobe, backend, backend_reason, launcher_problem, rehearsals,
-                                 code, torch, not_rehearsed, deep, connections, under_load))
+                                (ncclprobe, backend, backend_reason, launcher_problem, smoke_tests,
+                                 code, torch, not_tested, deep, connections, under_load))
 
 // The JSON that `--format json` stores under "case". Errors: protocol, with what is wrong.
 std::string write_case(const Case& one);

@@ -76,30 +76,30 @@ void add_driver_update(const DriverFit& fit, const GpuLimits& gpus, DriverAdvice
     return;
   const Version enough = later(of_cuda, gpus.first_branch);
   if (beyond(*enough, gpus.last_branch)) {
-    into.not_a_way = fmt::format("no newer driver helps: branch {} is the last for these GPUs",
+    into.no_remedy = fmt::format("no newer driver helps: branch {} is the last for these GPUs",
                                  gpus.last_branch->text());
     return;
   }
-  std::string way = fmt::format("update the driver on the host to {} or later", enough->text());
+  std::string remedy = fmt::format("update the driver on the host to {} or later", enough->text());
   if (!runs && fit.full && *fit.full > *enough && !beyond(*fit.full, gpus.last_branch))
-    way += fmt::format(" ({} or later for all features)", fit.full->text());
-  into.ways.push_back(way);
+    remedy += fmt::format(" ({} or later for all features)", fit.full->text());
+  into.remedies.push_back(remedy);
 }
 
 void add_older_build(const DriverFit& fit, DriverAdvice& into) {
   const NewestRuntimes& newest = into.newest;
   if (fit.verdict != DriverVerdict::insufficient) {
     if (newest.full)
-      into.ways.push_back(fmt::format("use a build for CUDA {} or older", newest.full->text()));
+      into.remedies.push_back(fmt::format("use a build for CUDA {} or older", newest.full->text()));
     return;
   }
   const Version& runs = newest.minor_compat ? newest.minor_compat : newest.full;
   if (!runs)
     return;
-  std::string way = fmt::format("use a build for CUDA {} or older", runs->text());
+  std::string remedy = fmt::format("use a build for CUDA {} or older", runs->text());
   if (newest.minor_compat && newest.full)
-    way += fmt::format(" ({} or older for all features)", newest.full->text());
-  into.ways.push_back(way);
+    remedy += fmt::format(" ({} or older for all features)", newest.full->text());
+  into.remedies.push_back(remedy);
 }
 
 void add_compat_package(const VersionNumber& driver, const VersionNumber& cuda,
@@ -108,10 +108,10 @@ void add_compat_package(const VersionNumber& driver, const VersionNumber& cuda,
   if (!gpus.compat_packages || !knows_gpus(driver, gpus) ||
       std::find(branches.begin(), branches.end(), driver.major()) == branches.end())
     return;
-  into.ways.push_back(fmt::format("install cuda-compat-{0}-{1} and put /usr/local/cuda-{0}.{1}/"
-                                  "compat first in LD_LIBRARY_PATH (NVIDIA makes it for "
-                                  "data-center GPUs on driver branch {2})",
-                                  cuda.major(), cuda.minor(), driver.major()));
+  into.remedies.push_back(fmt::format("install cuda-compat-{0}-{1} and put /usr/local/cuda-{0}.{1}/"
+                                      "compat first in LD_LIBRARY_PATH (NVIDIA makes it for "
+                                      "data-center GPUs on driver branch {2})",
+                                      cuda.major(), cuda.minor(), driver.major()));
 }
 
 } // namespace
@@ -140,21 +140,21 @@ DriverAdvice advise(const VersionNumber& driver, const VersionNumber& cuda_runti
   if (verdict == DriverVerdict::full || verdict == DriverVerdict::unknown)
     return advice;
   if (gpus.last_cuda && cuda_runtime > *gpus.last_cuda)
-    advice.not_a_way = fmt::format("no driver helps: CUDA {} is the last that supports these GPUs",
+    advice.no_remedy = fmt::format("no driver helps: CUDA {} is the last that supports these GPUs",
                                    gpus.last_cuda->text());
   else
     add_driver_update(advice.fit, gpus, advice);
   add_older_build(advice.fit, advice);
-  if (verdict != DriverVerdict::forward_compat && advice.not_a_way.empty())
+  if (verdict != DriverVerdict::forward_compat && advice.no_remedy.empty())
     add_compat_package(driver, cuda_runtime, gpus, advice);
   return advice;
 }
 
-std::string ways_text(const DriverAdvice& advice) {
-  std::string text = fmt::format("{}", fmt::join(advice.ways, "; or "));
-  if (advice.not_a_way.empty())
+std::string remedies_text(const DriverAdvice& advice) {
+  std::string text = fmt::format("{}", fmt::join(advice.remedies, "; or "));
+  if (advice.no_remedy.empty())
     return text;
-  return text.empty() ? advice.not_a_way : fmt::format("{} ({})", text, advice.not_a_way);
+  return text.empty() ? advice.no_remedy : fmt::format("{} ({})", text, advice.no_remedy);
 }
 
 } // namespace ncclprobe::knowledge

@@ -28,14 +28,14 @@ struct DriverAdvice {
   // "the newest it runs: CUDA 11.4, with fewer features 11.8; the newest for these GPUs: 13.4, ..."
   std::string newest_text;
   // Each is sufficient alone. Empty: there is nothing to do, or nothing helps.
-  std::vector<std::string> ways;
+  std::vector<std::string> remedies;
   // Why an expected option is missing; may be empty.
-  std::string not_a_way;
+  std::string no_remedy;
 };
 DriverAdvice advise(const VersionNumber& driver, const VersionNumber& cuda_runtime,
                     const GpuLimits& gpus, LoadedDriver loaded = LoadedDriver::system);
 
 // "update the driver ...; or use ...": the options, and missing ones.
-std::string ways_text(const DriverAdvice& advice);
+std::string remedies_text(const DriverAdvice& advice);
 
 } // namespace ncclprobe::knowledge

@@ -46,29 +46,30 @@ bool runs(const VersionNumber& driver, const VersionNumber& cuda) {
 }
 
 // Advice must help, and must stay within the software that supports the GPU.
-void check_ways(const Case& one, const DriverAdvice& advice) {
-  const std::string ways = ways_text(advice);
-  for (const VersionNumber& driver : versions(ways, "update the driver on the host to ([0-9.]+)")) {
+void check_remedies(const Case& one, const DriverAdvice& advice) {
+  const std::string remedies = remedies_text(advice);
+  for (const VersionNumber& driver :
+       versions(remedies, "update the driver on the host to ([0-9.]+)")) {
     CHECK(driver > one.driver);
     CHECK(runs(driver, one.cuda));
     CHECK((!one.limits.first_branch || driver.major() >= one.limits.first_branch->major()));
     CHECK((!one.limits.last_branch || driver.major() <= one.limits.last_branch->major()));
     CHECK((!one.limits.last_cuda || one.cuda <= *one.limits.last_cuda));
   }
-  for (const VersionNumber& driver : versions(ways, "([0-9.]+) or later for all features"))
+  for (const VersionNumber& driver : versions(remedies, "([0-9.]+) or later for all features"))
     CHECK(judge_driver(driver, one.cuda).verdict == DriverVerdict::full);
-  for (const VersionNumber& cuda : versions(ways, "use a build for CUDA ([0-9.]+)")) {
+  for (const VersionNumber& cuda : versions(remedies, "use a build for CUDA ([0-9.]+)")) {
     CHECK(runs(one.driver, cuda));
     CHECK((!one.limits.first_cuda || cuda >= *one.limits.first_cuda));
     CHECK((!one.limits.last_cuda || cuda <= *one.limits.last_cuda));
   }
-  for (const VersionNumber& cuda : versions(ways, "([0-9.]+) or older for all features"))
+  for (const VersionNumber& cuda : versions(remedies, "([0-9.]+) or older for all features"))
     CHECK(judge_driver(one.driver, cuda).verdict == DriverVerdict::full);
 }
 
 // No sentence may deny what another says.
 void check_agreement(const Case& one, const DriverAdvice& advice) {
-  const std::string ways = ways_text(advice);
+  const std::string remedies = remedies_text(advice);
   const std::string& newest = advice.newest_text;
   std::set<std::string> it_runs;
   const std::string of_driver = newest.substr(0, newest.find(';'));
@@ -76,37 +77,39 @@ void check_agreement(const Case& one, const DriverAdvice& advice) {
     it_runs.insert(cuda.text());
   for (const char* pattern :
        {"use a build for CUDA ([0-9.]+)", "([0-9.]+) or older for all features"})
-    for (const VersionNumber& cuda : versions(ways, pattern))
+    for (const VersionNumber& cuda : versions(remedies, pattern))
       CHECK(it_runs.contains(cuda.text()));
   // "needs driver X or newer" and the driver that is advised.
   for (const VersionNumber& least : versions(advice.fit.meaning, "needs driver ([0-9.]+)"))
-    for (const VersionNumber& driver : versions(ways, "update the driver on the host to ([0-9.]+)"))
+    for (const VersionNumber& driver :
+         versions(remedies, "update the driver on the host to ([0-9.]+)"))
       CHECK((driver == least || driver == one.limits.first_branch));
   for (const VersionNumber& driver : versions(newest, "with all features from driver ([0-9.]+)"))
     CHECK((!one.limits.last_branch || driver.major() <= one.limits.last_branch->major()));
-  const bool refuses = ways.find("helps: ") != std::string::npos;
-  CHECK((!refuses || ways.find("update the driver") == std::string::npos));
+  const bool refuses = remedies.find("helps: ") != std::string::npos;
+  CHECK((!refuses || remedies.find("update the driver") == std::string::npos));
 }
 
 } // namespace
 
-TEST_CASE("an A800 on driver 470 has three ways to CUDA 12.1, and one newest CUDA") {
+TEST_CASE("an A800 on driver 470 has three remedies for CUDA 12.1, and one newest CUDA") {
   DriverAdvice advice = advise("470.129.06", "12.1", {8, 0}, true);
 
   CHECK(advice.newest_text == "the newest it runs: CUDA 11.4, with fewer features 11.8; the newest "
                               "for these GPUs: 13.4, whose own driver is not in the tables");
-  CHECK(advice.ways == std::vector<std::string>{
-                           "update the driver on the host to 525.60.13 or later (530.30.02 or "
-                           "later for all features)",
-                           "use a build for CUDA 11.8 or older (11.4 or older for all features)",
-                           "install cuda-compat-12-1 and put /usr/local/cuda-12.1/compat first in "
-                           "LD_LIBRARY_PATH (NVIDIA makes it for data-center GPUs on driver "
-                           "branch 470)"});
+  CHECK(advice.remedies ==
+        std::vector<std::string>{
+            "update the driver on the host to 525.60.13 or later (530.30.02 or "
+            "later for all features)",
+            "use a build for CUDA 11.8 or older (11.4 or older for all features)",
+            "install cuda-compat-12-1 and put /usr/local/cuda-12.1/compat first in "
+            "LD_LIBRARY_PATH (NVIDIA makes it for data-center GPUs on driver "
+            "branch 470)"});
 }
 
 TEST_CASE("cuda-compat is advised for data-center GPUs, and for the branches it is made for") {
   auto has_package = [](const DriverAdvice& advice) {
-    return ways_text(advice).find("cuda-compat") != std::string::npos;
+    return remedies_text(advice).find("cuda-compat") != std::string::npos;
   };
   CHECK(has_package(advise("470.129.06", "12.1", {8, 0}, true)));
   CHECK_FALSE(has_package(advise("470.129.06", "12.1", {8, 6}, false))); // a GeForce
@@ -120,12 +123,13 @@ TEST_CASE("cuda-compat is advised for data-center GPUs, and for the branches it 
 TEST_CASE("no newer driver is advised where it would not know the GPU") {
   // Kepler: branch 470 and CUDA 11.8 are the last.
   DriverAdvice kepler = advise("450.80.02", "12.1", {3, 7});
-  CHECK(ways_text(kepler) == "use a build for CUDA 11.8 or older (11.0 or older for all features) "
-                             "(no driver helps: CUDA 11.8 is the last that supports these GPUs)");
+  CHECK(remedies_text(kepler) ==
+        "use a build for CUDA 11.8 or older (11.0 or older for all features) "
+        "(no driver helps: CUDA 11.8 is the last that supports these GPUs)");
   // Volta: 580 is the last branch, and has all of CUDA 12.9.
-  CHECK_THAT(ways_text(advise("535.129.03", "12.9", {7, 0})),
+  CHECK_THAT(remedies_text(advise("535.129.03", "12.9", {7, 0})),
              ContainsSubstring("update the driver on the host to 575.51.03 or later"));
-  CHECK_THAT(ways_text(advise("470.256.02", "11.8", {3, 7})),
+  CHECK_THAT(remedies_text(advise("470.256.02", "11.8", {3, 7})),
              ContainsSubstring("no newer driver helps: branch 470 is the last for these GPUs") &&
                  !ContainsSubstring("update the driver"));
 }
@@ -133,15 +137,15 @@ TEST_CASE("no newer driver is advised where it would not know the GPU") {
 TEST_CASE("a driver that does not know the GPU runs nothing on it") {
   DriverAdvice blackwell = advise("535.129.03", "12.8", {12, 0});
   CHECK_THAT(blackwell.newest_text, ContainsSubstring("it runs no CUDA that supports these GPUs"));
-  CHECK_THAT(ways_text(blackwell), ContainsSubstring("update the driver on the host to 570") &&
-                                       !ContainsSubstring("use a build"));
+  CHECK_THAT(remedies_text(blackwell), ContainsSubstring("update the driver on the host to 570") &&
+                                           !ContainsSubstring("use a build"));
 }
 
 TEST_CASE("where all is well nothing is advised") {
   DriverAdvice advice = advise("580.95.05", "13.0", {9, 0}, true);
 
-  CHECK(advice.ways.empty());
-  CHECK(ways_text(advice).empty());
+  CHECK(advice.remedies.empty());
+  CHECK(remedies_text(advice).empty());
 }
 
 TEST_CASE("of GPUs of several kinds the narrowest limits count") {
@@ -170,19 +174,19 @@ TEST_CASE("over all drivers, GPUs and CUDA versions no advice denies itself") {
       for (const std::string& cuda : cudas) {
         INFO("driver " << driver << ", " << gpu.target.sm() << ", CUDA " << cuda);
         GpuLimits limits = gpu_limits({&gpu.target.capability, 1});
-        limits.compat_packages = true; // all ways there are
+        limits.compat_packages = true; // all remedies there are
         const Case one{number_of(driver), number_of(cuda), limits};
         const DriverAdvice advice = advise(one.driver, one.cuda, limits);
-        INFO(advice.fit.meaning << "\n" << advice.newest_text << "\n" << ways_text(advice));
+        INFO(advice.fit.meaning << "\n" << advice.newest_text << "\n" << remedies_text(advice));
         CHECK(advice.newest_text.find("unknown") == std::string::npos);
         if (advice.fit.verdict == DriverVerdict::full) {
-          CHECK(advice.ways.empty());
+          CHECK(advice.remedies.empty());
           continue;
         }
-        with_advice += advice.ways.empty() ? 0 : 1;
+        with_advice += advice.remedies.empty() ? 0 : 1;
         if (advice.fit.verdict == DriverVerdict::insufficient)
-          CHECK_FALSE(ways_text(advice).empty());
-        check_ways(one, advice);
+          CHECK_FALSE(remedies_text(advice).empty());
+        check_remedies(one, advice);
         check_agreement(one, advice);
       }
   CHECK(with_advice > 5'000);

@@ -14,7 +14,7 @@
 #include "launch/cli/doctor/doctor_connections.h"
 #include "launch/cli/doctor/doctor_python.h"
 #include "launch/cli/doctor/doctor_questions.h"
-#include "launch/cli/doctor/doctor_rehearsal.h"
+#include "launch/cli/doctor/doctor_smoke_tests.h"
 #include "launch/cli/job/stop_on_signal.h"
 
 #include <csignal>
@@ -73,43 +73,44 @@ void spread_ranks(const launch::Layout& layout, doctor::Case& one) {
   if (one.surveys.size() != 1)
     return;
   one.surveys.front().ranks.clear();
-  for (const launch::RankPlacement& seat : layout.placements)
-    one.surveys.front().ranks.push_back(seat.rank);
+  for (const launch::RankPlacement& placement : layout.placements)
+    one.surveys.front().ranks.push_back(placement.rank);
 }
 
-Result<doctor::Case> examine_here(const World& world, const DoctorOptions& options, Ward& ward) {
-  NCCLPROBE_TRY(survey_all(world, options, ward));
+Result<doctor::Case> examine_here(const World& world, const DoctorOptions& options,
+                                  SurveyedJob& job) {
+  NCCLPROBE_TRY(survey_all(world, options, job));
   doctor::Case one;
   one.ncclprobe = base::version_and_build();
-  one.launcher_problem = ward.launcher_problem;
-  one.surveys = ward.surveys;
+  one.launcher_problem = job.launcher_problem;
+  one.surveys = job.surveys;
   if (!one.looked_at()) {
-    one.not_rehearsed = "the worker program does not answer";
+    one.not_tested = "the worker program does not answer";
     return one;
   }
-  if (ward.fleet->rank() == 0)
-    one.code = doctor::read_library_code(ward.surveys.front());
-  if (ward.fleet->rank() == 0 && !options.python.empty())
+  if (job.fleet->rank() == 0)
+    one.code = doctor::read_library_code(job.surveys.front());
+  if (job.fleet->rank() == 0 && !options.python.empty())
     one.torch = {ask_python(options.python, world.environment)};
   one.deep = options.deep;
-  Result<Stage> stage = set_stage(world, options, ward);
-  if (options.deep || ward.hosts.size() > 1) {
-    NCCLPROBE_TRY_ASSIGN(one.connections, connect_ranks(ward, stage ? stage->backend.name : ""));
+  Result<TestSetup> setup = make_test_setup(world, options, job);
+  if (options.deep || job.hosts.size() > 1) {
+    NCCLPROBE_TRY_ASSIGN(one.connections, connect_ranks(job, setup ? setup->backend.name : ""));
   }
-  if (!stage) {
-    one.not_rehearsed = stage.error().text();
+  if (!setup) {
+    one.not_tested = setup.error().text();
     if (options.backend && *options.backend != "auto")
       one.backend = *options.backend;
     return one;
   }
-  one.backend = stage->backend.name;
-  one.backend_reason = stage->backend.reason;
-  spread_ranks(stage->layout, one);
+  one.backend = setup->backend.name;
+  one.backend_reason = setup->backend.reason;
+  spread_ranks(setup->layout, one);
   if (options.no_run) {
-    one.not_rehearsed = "--no-run";
+    one.not_tested = "--no-run";
     return one;
   }
-  NCCLPROBE_TRY(rehearse(world, options, ward, *stage, one));
+  NCCLPROBE_TRY(run_smoke_tests(world, options, job, *setup, one));
   return one;
 }
 
@@ -122,9 +123,9 @@ int doctor_command(const World& world, const DoctorOptions& options) {
     return world.speaks ? answer(world, options) : base::k_exit_ok;
   if (!options.offline.empty())
     return world.speaks ? judge_offline(options) : base::k_exit_ok;
-  Ward ward;
-  Result<doctor::Case> one = examine_here(world, options, ward);
-  bool leader = ward.fleet ? ward.fleet->rank() == 0 : world.speaks;
+  SurveyedJob job;
+  Result<doctor::Case> one = examine_here(world, options, job);
+  bool leader = job.fleet ? job.fleet->rank() == 0 : world.speaks;
   if (!one)
     return leader ? give_up(one.error()) : exit_code_of(one.error());
   if (stop_signal() != 0)

@@ -21,9 +21,9 @@ constexpr int k_most_tries = 32;
 
 // Where this rank would be met; an IPv6 address that holds on one link only cannot be named to
 // another host.
-std::string meeting_address(const Ward& ward, const std::string& backend) {
-  const model::Survey& own = ward.surveys[static_cast<std::size_t>(ward.fleet->rank())];
-  for (const model::Survey& survey : ward.surveys) {
+std::string meeting_address(const SurveyedJob& job, const std::string& backend) {
+  const model::Survey& own = job.surveys[static_cast<std::size_t>(job.fleet->rank())];
+  for (const model::Survey& survey : job.surveys) {
     if (!survey.host || survey.inventory.boot_id != own.inventory.boot_id)
       continue;
     auto place = analysis::doctor::bootstrap_address(survey.host->interfaces, own, backend);
@@ -48,10 +48,10 @@ Connection try_one(Connection one, int port) {
 
 } // namespace
 
-base::Result<std::vector<Connection>> connect_ranks(Ward& ward, const std::string& backend) {
-  launch::Fleet& fleet = *ward.fleet;
-  bool several_hosts = ward.hosts.size() > 1; // on one, Gloo stays on the loopback
-  std::string address = meeting_address(ward, several_hosts ? backend : "");
+base::Result<std::vector<Connection>> connect_ranks(SurveyedJob& job, const std::string& backend) {
+  launch::Fleet& fleet = *job.fleet;
+  bool several_hosts = job.hosts.size() > 1; // on one, Gloo stays on the loopback
+  std::string address = meeting_address(job, several_hosts ? backend : "");
   auto listener = launch::Listener::open(address);
   const Place own{address, listener ? listener->port() : 0};
   NCCLPROBE_TRY_ASSIGN(const auto places, fleet.all_gather(base::write_json(own)));

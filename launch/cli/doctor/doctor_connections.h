@@ -9,7 +9,7 @@ namespace ncclprobe::cli {
 
 // On every supervisor: each connects to the others over the interface that the backend's library
 // would choose there, and sends more than one packet. All get what all found. Errors: protocol.
-base::Result<std::vector<analysis::doctor::Connection>> connect_ranks(Ward& ward,
+base::Result<std::vector<analysis::doctor::Connection>> connect_ranks(SurveyedJob& job,
                                                                       const std::string& backend);
 
 } // namespace ncclprobe::cli

@@ -14,13 +14,14 @@ namespace {
 
 using base::Result;
 
-model::Survey survey_here(const World& world, const DoctorOptions& options, const Ward& ward) {
-  launch::WorkerProgram program = with_libraries(ward.worker, options.libraries);
+model::Survey survey_here(const World& world, const DoctorOptions& options,
+                          const SurveyedJob& job) {
+  launch::WorkerProgram program = with_libraries(job.worker, options.libraries);
   if (options.backend == "host")
     program.arguments.push_back("--no-gpus");
   if (!options.python.empty())
     program.arguments.insert(program.arguments.end(), {"--python", options.python});
-  model::SurveyScope scope = ward.first_here ? model::SurveyScope::host : model::SurveyScope::rank;
+  model::SurveyScope scope = job.first_here ? model::SurveyScope::host : model::SurveyScope::rank;
   Result<model::Survey> survey = launch::take_survey(program, scope, k_survey_patience);
   std::string problem;
   if (!survey) {
@@ -41,9 +42,9 @@ model::Survey survey_here(const World& world, const DoctorOptions& options, cons
     found.inventory.nvidia_problem = problem;
     found.problem = problem;
   }
-  found.mpi = started_by_launcher(world) ? ward.fleet->description() : "";
+  found.mpi = started_by_launcher(world) ? job.fleet->description() : "";
   found.ncclprobe = base::version_and_build();
-  found.ranks = {ward.fleet->rank()};
+  found.ranks = {job.fleet->rank()};
   return found;
 }
 
@@ -73,28 +74,28 @@ Result<std::vector<model::Survey>> gather(launch::Fleet& fleet, const model::Sur
   return all;
 }
 
-Result<void> survey_all(const World& world, const DoctorOptions& options, Ward& ward) {
-  NCCLPROBE_TRY_ASSIGN(ward.fleet, join_fleet(world));
-  launch::Fleet& fleet = *ward.fleet;
+Result<void> survey_all(const World& world, const DoctorOptions& options, SurveyedJob& job) {
+  NCCLPROBE_TRY_ASSIGN(job.fleet, join_fleet(world));
+  launch::Fleet& fleet = *job.fleet;
   NCCLPROBE_TRY_ASSIGN(const auto texts,
                        fleet.all_gather(encode_report(report_of_this_host(world))));
   for (const std::string& text : texts) {
     NCCLPROBE_TRY_ASSIGN(auto report, launch::decode_report(text));
-    ward.reports.push_back(std::move(report));
+    job.reports.push_back(std::move(report));
   }
-  NCCLPROBE_TRY(same_arguments(ward.reports));
+  NCCLPROBE_TRY(same_arguments(job.reports));
   if (auto checked = launch::check_launcher(world.environment_by_name, fleet.size()); !checked)
-    ward.launcher_problem = checked.error().message;
+    job.launcher_problem = checked.error().message;
 
-  ward.worker = worker_program(world);
-  std::vector<int> numbers = launch::host_numbers(ward.reports);
+  job.worker = worker_program(world);
+  std::vector<int> numbers = launch::host_numbers(job.reports);
   auto me = static_cast<std::size_t>(fleet.rank());
-  ward.first_here =
+  job.first_here =
       std::find(numbers.begin(), numbers.end(), numbers[me]) == numbers.begin() + fleet.rank();
-  NCCLPROBE_TRY_ASSIGN(ward.surveys, gather(fleet, survey_here(world, options, ward)));
-  for (std::size_t i = 0; i < ward.surveys.size(); ++i)
-    if (numbers[i] == static_cast<int>(ward.hosts.size()))
-      ward.hosts.push_back(ward.surveys[i].inventory);
+  NCCLPROBE_TRY_ASSIGN(job.surveys, gather(fleet, survey_here(world, options, job)));
+  for (std::size_t i = 0; i < job.surveys.size(); ++i)
+    if (numbers[i] == static_cast<int>(job.hosts.size()))
+      job.hosts.push_back(job.surveys[i].inventory);
   return {};
 }
 

@@ -14,7 +14,7 @@ namespace ncclprobe::cli {
 constexpr std::chrono::seconds k_survey_patience{60};
 
 // Everybody's survey, the same on all supervisors, and what a trial needs to be run on them.
-struct Ward {
+struct SurveyedJob {
   std::unique_ptr<launch::Fleet> fleet;
   std::vector<launch::SupervisorReport> reports; // by supervisor
   std::vector<model::Survey> surveys;            // by supervisor
@@ -26,7 +26,7 @@ struct Ward {
 
 // Joins the fleet and surveys every rank. Nothing that is wrong with the machine is an error.
 // Errors: mismatch, if the ranks were started with different arguments.
-base::Result<void> survey_all(const World& world, const DoctorOptions& options, Ward& ward);
+base::Result<void> survey_all(const World& world, const DoctorOptions& options, SurveyedJob& job);
 
 // Everybody's `own`, by supervisor. Errors: protocol.
 base::Result<std::vector<model::Survey>> gather(launch::Fleet& fleet, const model::Survey& own);

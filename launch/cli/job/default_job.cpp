@@ -93,7 +93,7 @@ void fill_defaults(RunOptions& options, const std::string& backend,
   fill(options.cell_deadline_ns, std::int64_t{30'000'000'000});
   fill(options.startup_deadline_ns, std::int64_t{180'000'000'000});
   fill(options.repeats, static_cast<int>(analysis::k_least_processes));
-  fill(options.seats_per_worker, 1);
+  fill(options.devices_per_worker, 1);
   fill(options.seed, std::uint64_t{std::random_device{}()});
   if (options.no_sweep) {
     options.axes.clear();

@@ -168,7 +168,7 @@ Options setting_options(RunOptions& into) {
 
 Options machine_options(RunOptions& into) {
   return {backend_option(into.backend), rank_counts_option(into),
-          option("devices-per-worker", "N", into.seats_per_worker, number_words(1, k_most),
+          option("devices-per-worker", "N", into.devices_per_worker, number_words(1, k_most),
                  "Ranks that one worker process drives"),
           option("prepare", "WHEN", into.prepare, choice_words({"auto", "on", "off"}),
                  "Start the workers of the next trial while those of the current one start: {}",

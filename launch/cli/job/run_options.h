@@ -38,7 +38,7 @@ struct RunOptions : MeasuringOptions {
   std::optional<double> target_interval;
   std::optional<int> max_batches;
   std::optional<std::int64_t> budget_ns;
-  std::optional<int> seats_per_worker;
+  std::optional<int> devices_per_worker;
   std::optional<std::string> prepare; // auto, on, off
   std::optional<workload::Proof> proof;
   std::optional<model::TraceLevel> trace;

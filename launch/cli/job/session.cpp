@@ -34,8 +34,8 @@ launch::Affinity affinity_of_workers(const World& world) {
   return bound_by_user(world) ? launch::Affinity::inherited : unbound(world);
 }
 
-std::vector<int> cpus_near(const launch::RankPlacement& seat, const model::Host& host) {
-  return launch::cpus_near(host.gpus.at(static_cast<std::size_t>(seat.device)).pci_bus_id);
+std::vector<int> cpus_near(const launch::RankPlacement& placement, const model::Host& host) {
+  return launch::cpus_near(host.gpus.at(static_cast<std::size_t>(placement.device)).pci_bus_id);
 }
 
 // Some nodes are memory alone.
@@ -50,18 +50,19 @@ std::vector<std::vector<int>> cpus_of_nodes(const model::Host& host) {
 // On the CPU backend no device says what is near: the ranks of a host go round its NUMA nodes.
 launch::HostCpus host_cpus(const World& world, const Session& session) {
   launch::HostCpus found{unbound(world), {}};
-  const auto& seats = session.layout.placements;
-  auto own = std::ranges::find(seats, session.fleet->rank(), &launch::RankPlacement::supervisor);
-  if (own == seats.end())
+  const auto& placements = session.layout.placements;
+  auto own =
+      std::ranges::find(placements, session.fleet->rank(), &launch::RankPlacement::supervisor);
+  if (own == placements.end())
     return found;
   const model::Host& host = session.hosts.at(static_cast<std::size_t>(own->host));
   const std::vector<std::vector<int>> nodes = cpus_of_nodes(host);
-  for (const launch::RankPlacement& seat : seats) {
-    if (seat.host != own->host)
+  for (const launch::RankPlacement& placement : placements) {
+    if (placement.host != own->host)
       continue;
-    std::vector<int>& near = found.near[seat.rank];
+    std::vector<int>& near = found.near[placement.rank];
     if (session.backend.name == "nvidia")
-      near = cpus_near(seat, host);
+      near = cpus_near(placement, host);
     else if (!nodes.empty())
       near = nodes[(found.near.size() - 1) % nodes.size()];
   }
@@ -100,7 +101,7 @@ std::optional<base::Error> own_problem(const World& world, const RunOptions& opt
     return read.error();
   if (auto checked = launch::check_launcher(world.environment_by_name, fleet_size); !checked)
     return checked.error();
-  if (fleet_size > 1 && options.seats_per_worker.value_or(1) > 1)
+  if (fleet_size > 1 && options.devices_per_worker.value_or(1) > 1)
     return base::Error{
         base::Errc::invalid_argument,
         "--devices-per-worker is for runs without mpirun: each MPI rank drives one device",
@@ -245,9 +246,10 @@ std::map<int, std::vector<int>> cpus_near_gpus(const launch::Layout& layout,
                                                const std::vector<model::Host>& hosts,
                                                int supervisor) {
   std::map<int, std::vector<int>> cpus_of_rank;
-  for (const launch::RankPlacement& seat : layout.placements) {
-    if (seat.supervisor == supervisor)
-      cpus_of_rank[seat.rank] = cpus_near(seat, hosts.at(static_cast<std::size_t>(seat.host)));
+  for (const launch::RankPlacement& placement : layout.placements) {
+    if (placement.supervisor == supervisor)
+      cpus_of_rank[placement.rank] =
+          cpus_near(placement, hosts.at(static_cast<std::size_t>(placement.host)));
   }
   return cpus_of_rank;
 }
@@ -279,8 +281,8 @@ namespace {
 
 workload::Machine machine_of(const Session& session) {
   std::map<int, int> ranks_of_host;
-  for (const launch::RankPlacement& seat : session.layout.placements)
-    ++ranks_of_host[seat.host];
+  for (const launch::RankPlacement& placement : session.layout.placements)
+    ++ranks_of_host[placement.host];
   workload::Machine machine;
   machine.nodes = static_cast<int>(ranks_of_host.size());
   for (const auto& [host, ranks] : ranks_of_host)
@@ -300,9 +302,9 @@ workload::Machine machine_of(const Session& session) {
 std::optional<std::uint64_t> free_device_bytes(const Session& session) {
   std::optional<std::uint64_t> least = session.device_bytes_at_begin;
   if (!least && session.backend.name == "nvidia")
-    for (const launch::RankPlacement& seat : session.layout.placements) {
-      const model::Host& host = session.hosts.at(static_cast<std::size_t>(seat.host));
-      const model::Gpu& gpu = host.gpus.at(static_cast<std::size_t>(seat.device));
+    for (const launch::RankPlacement& placement : session.layout.placements) {
+      const model::Host& host = session.hosts.at(static_cast<std::size_t>(placement.host));
+      const model::Gpu& gpu = host.gpus.at(static_cast<std::size_t>(placement.device));
       if (gpu.memory_bytes > 0) // else it is imagined
         least = std::min(least.value_or(gpu.free_bytes), gpu.free_bytes);
     }
@@ -390,9 +392,9 @@ Result<workload::PlanRequest> make_request(const RunOptions& options, const Sess
 bool one_supervisor_a_host(const launch::Layout& layout) {
   std::set<std::pair<int, int>> pairs; // of host and supervisor
   std::set<int> hosts;
-  for (const launch::RankPlacement& seat : layout.placements) {
-    pairs.insert({seat.host, seat.supervisor});
-    hosts.insert(seat.host);
+  for (const launch::RankPlacement& placement : layout.placements) {
+    pairs.insert({placement.host, placement.supervisor});
+    hosts.insert(placement.host);
   }
   return pairs.size() == hosts.size();
 }

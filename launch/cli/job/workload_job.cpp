@@ -31,10 +31,11 @@ topology::Distances distances(const Session& session) {
   for (const model::Host& host : session.hosts)
     machine.hosts.push_back(host.topology);
   std::vector<topology::RankHome> homes;
-  for (const launch::RankPlacement& seat : session.layout.placements) {
-    topology::RankHome home{seat.host, std::nullopt};
+  for (const launch::RankPlacement& placement : session.layout.placements) {
+    topology::RankHome home{placement.host, std::nullopt};
     if (session.backend.name == "nvidia")
-      home.gpu = topology_gpu(session.hosts.at(static_cast<std::size_t>(seat.host)), seat.device);
+      home.gpu = topology_gpu(session.hosts.at(static_cast<std::size_t>(placement.host)),
+                              placement.device);
     homes.push_back(home);
   }
   return rank_distances(machine, homes);

@@ -72,8 +72,8 @@ model::RunHeader make_header(const World& world, const Session& session, const J
   header.backend_reason = session.backend.reason;
   header.synthetic = session.backend.name == "synthetic";
   header.hosts = session.hosts;
-  for (const launch::RankPlacement& seat : session.layout.placements)
-    header.ranks.push_back({seat.rank, seat.host, seat.device});
+  for (const launch::RankPlacement& placement : session.layout.placements)
+    header.ranks.push_back({placement.rank, placement.host, placement.device});
   for (const model::Setting& one : session.reports.front().environment)
     header.environment.push_back({one.name, base::stored_value(one.name, one.value)});
   header.environment_of_ranks = launch::environment_of_ranks(session.reports, session.layout);
@@ -351,11 +351,11 @@ int run_job(const World& world, Session& session, const Job& job) {
   how.program = session.worker;
   how.cpus_of_rank = session.cpus_of_rank;
   how.host_cpus = session.host_cpus;
-  how.devices_per_worker = *job.options.seats_per_worker;
+  how.devices_per_worker = *job.options.devices_per_worker;
   how.on_trace = [&](const model::TrialSpec& spec, std::span<const launch::ClockReading> clock,
                      const std::function<void()>& send_heartbeat) {
-    return store_traces(session.layout, session.fleet->rank(), *job.options.seats_per_worker, spec,
-                        clock, send_heartbeat);
+    return store_traces(session.layout, session.fleet->rank(), *job.options.devices_per_worker,
+                        spec, clock, send_heartbeat);
   };
   try {
     return session.fleet->rank() == 0 ? plan_and_lead(world, session, job, std::move(how))

@@ -44,22 +44,22 @@ void keep_trace_with(const std::filesystem::path& run_file, const std::string& r
 }
 
 std::vector<std::string> store_traces(const launch::Layout& layout, int supervisor,
-                                      int seats_per_worker, const model::TrialSpec& spec,
+                                      int devices_per_worker, const model::TrialSpec& spec,
                                       std::span<const launch::ClockReading> clock,
                                       const std::function<void()>& send_heartbeat) {
   auto run_file = std::filesystem::path(spec.trace_folder).replace_extension();
   const auto rows = rows_of(clock);
   std::vector<std::string> parts;
-  for (const auto& seats : layout.workers_of(supervisor, spec.ranks, seats_per_worker)) {
-    int first_rank = seats.front().rank;
+  for (const auto& placements : layout.workers_of(supervisor, spec.ranks, devices_per_worker)) {
+    int first_rank = placements.front().rank;
     send_heartbeat();
     trace::SpoolWriter readings;
     std::filesystem::path path = store::trace_clock_path(run_file, spec.id, first_rank);
     std::error_code none; // of a trial before this one
     std::filesystem::remove(path, none);
     if (readings.open(path.string()))
-      for (const launch::RankPlacement& seat : seats)
-        readings.append<trace::ClockRow>(seat.rank, rows);
+      for (const launch::RankPlacement& placement : placements)
+        readings.append<trace::ClockRow>(placement.rank, rows);
     auto stored = store::store_trace_part(
         run_file, {spec.id, spec.trace_run_id, std::string(to_string(spec.trace))}, first_rank,
         send_heartbeat);

@@ -21,7 +21,7 @@ void keep_trace_with(const std::filesystem::path& run_file, const std::string& r
 // this host's clock stood to the leader's. What cannot be stored is logged; spools stay then.
 // Returns the files of the parts. send_heartbeat() is called about once a second.
 std::vector<std::string> store_traces(const launch::Layout& layout, int supervisor,
-                                      int seats_per_worker, const model::TrialSpec& spec,
+                                      int devices_per_worker, const model::TrialSpec& spec,
                                       std::span<const launch::ClockReading> clock,
                                       const std::function<void()>& send_heartbeat);
 

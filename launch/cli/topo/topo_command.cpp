@@ -36,13 +36,13 @@ Result<void> choose_host(const TopoOptions& options, Sight& sight) {
     return base::fail(base::Errc::invalid_argument, "--host {}: there {} {} host{}, from 0", number,
                       hosts.size() == 1 ? "is" : "are", hosts.size(), hosts.size() == 1 ? "" : "s");
   hosts = {hosts[number]};
-  std::vector<topology::RankLocation> seats;
-  for (topology::RankLocation seat : sight.seats)
-    if (seat.host == *options.host) {
-      seat.host = 0;
-      seats.push_back(std::move(seat));
+  std::vector<topology::RankLocation> ranks;
+  for (topology::RankLocation rank : sight.ranks)
+    if (rank.host == *options.host) {
+      rank.host = 0;
+      ranks.push_back(std::move(rank));
     }
-  sight.seats = std::move(seats);
+  sight.ranks = std::move(ranks);
   if (!sight.contradictions.empty())
     sight.contradictions = {sight.contradictions[number]};
   return {};
@@ -80,7 +80,7 @@ std::string summary(const Sight& sight, const TopoOptions& options) {
   if (sight.machine.hosts.empty())
     return topology::render_graphs(sight.graphs);
   std::string text = topology::render_summary(sight.machine, sight.contradictions);
-  for (const std::string& warning : topology::misplaced(sight.machine, sight.seats))
+  for (const std::string& warning : topology::misplaced(sight.machine, sight.ranks))
     text += "warning: " + warning + "\n";
   for (const std::string& remark : sight.remarks)
     text += "note: " + remark + "\n";

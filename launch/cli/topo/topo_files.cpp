@@ -41,7 +41,7 @@ base::Result<void> add_run(const std::string& file, Sight& sight) {
     if (static_cast<std::size_t>(place.device) >= host.gpus.size())
       continue; // a rank on the CPU
     if (auto gpu = topology_gpu(host, place.device))
-      sight.seats.push_back({place.rank, first + place.host, *gpu, {}});
+      sight.ranks.push_back({place.rank, first + place.host, *gpu, {}});
   }
   for (model::Host& host : run->header.hosts) {
     if (host.topology == topology::Host{})

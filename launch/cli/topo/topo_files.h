@@ -16,7 +16,7 @@ struct Sight {
   topology::Machine machine; // no host, if all that was read is `graphs`
   std::vector<topology::NcclGraph> graphs;
   std::vector<std::vector<std::string>> contradictions; // by host; empty: nobody compared
-  std::vector<topology::RankLocation> seats;            // of the job's ranks
+  std::vector<topology::RankLocation> ranks;            // of the job's ranks
   std::vector<std::string> remarks;
 };
 

@@ -83,8 +83,8 @@ bool asks_nccl(const TopoOptions& options) {
 }
 
 // Which GPU each rank would drive, by its place among the ranks of its host.
-void seat_ranks(const std::vector<Part>& parts, const std::vector<int>& hosts,
-                const std::vector<model::Host>& inventories, Sight& sight) {
+void locate_ranks(const std::vector<Part>& parts, const std::vector<int>& hosts,
+                  const std::vector<model::Host>& inventories, Sight& sight) {
   std::map<int, std::size_t> next;
   for (std::size_t rank = 0; rank < parts.size(); ++rank) {
     const model::Host& host = inventories.at(static_cast<std::size_t>(hosts[rank]));
@@ -92,7 +92,7 @@ void seat_ranks(const std::vector<Part>& parts, const std::vector<int>& hosts,
     if (device >= host.gpus.size())
       continue;
     if (auto gpu = topology_gpu(host, static_cast<int>(device)))
-      sight.seats.push_back(
+      sight.ranks.push_back(
           {static_cast<int>(rank), hosts[rank], *gpu, base::parse_number_list(parts[rank].cpus)});
   }
 }
@@ -139,7 +139,7 @@ Result<Sight> look_around(const World& world, const TopoOptions& options, LiveSi
       sight.remarks.push_back(fmt::format("{}: no GPU: {}", host.hostname, host.nvidia_problem));
   }
   if (started_by_launcher(world))
-    seat_ranks(parts, hosts, inventories, sight);
+    locate_ranks(parts, hosts, inventories, sight);
   return sight;
 }
 

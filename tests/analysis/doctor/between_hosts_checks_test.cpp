@@ -126,8 +126,8 @@ TEST_CASE("ranks that disagree are named with their hosts; where they may, it is
 TEST_CASE("what stopped all ranks says nothing of types") {
   Case one = two_hosts();
   model::Outcome stopped{model::OutcomeKind::failed, "no way to rank 1", {0}};
-  one.rehearsals[0].outcome = stopped;
-  for (SmokeTestCell& cell : one.rehearsals[0].cells)
+  one.smoke_tests[0].outcome = stopped;
+  for (SmokeTestCell& cell : one.smoke_tests[0].cells)
     cell.outcome = stopped;
 
   CHECK(worst(one, "D27") == Severity::fail);

@@ -34,16 +34,16 @@ TEST_CASE("a feature's chain breaks at the link that is missing") {
 
   one.code = {{"/usr/lib/libnccl.so.2.28.3", {"sm_90"}, {}, "13.0"}};
   CHECK_THAT(chain_of(one, "NVLS").evidence.front(), ContainsSubstring("enough GPUs"));
-  one.rehearsals[0].algorithms = {{"AllReduce", 64 << 10, "RING", "LL", 0},
-                                  {"AllReduce", 512 << 20, "NVLS", "SIMPLE", 0}};
+  one.smoke_tests[0].algorithms = {{"AllReduce", 64 << 10, "RING", "LL", 0},
+                                   {"AllReduce", 512 << 20, "NVLS", "SIMPLE", 0}};
   CHECK(chain_of(one, "NVLS").what == "NVLS all-reduce: yes");
-  one.rehearsals[0].algorithms.pop_back(); // the large message did not run
+  one.smoke_tests[0].algorithms.pop_back(); // the large message did not run
   CHECK(chain_of(one, "NVLS").what == "NVLS all-reduce: unknown");
-  one.rehearsals[0].algorithms.push_back({"AllReduce", 512 << 20, "RING", "SIMPLE", 0});
+  one.smoke_tests[0].algorithms.push_back({"AllReduce", 512 << 20, "RING", "SIMPLE", 0});
   CHECK(chain_of(one, "NVLS").what == "NVLS all-reduce: no");
-  one.rehearsals[0].algorithms = {{"AllReduce", 512 << 20, "1", "0", 0}}; // as logs had it once
+  one.smoke_tests[0].algorithms = {{"AllReduce", 512 << 20, "1", "0", 0}}; // as logs had it once
   CHECK(chain_of(one, "NVLS").what == "NVLS all-reduce: unknown");
-  one.rehearsals[0].algorithms.clear();
+  one.smoke_tests[0].algorithms.clear();
   one.code[0].cuda = "11.8";
   CHECK(chain_of(one, "NVLS").evidence.front() == "NCCL >= 2.17 built with CUDA >= 12.1: no");
   one.code.clear();
@@ -98,9 +98,9 @@ TEST_CASE("a chain takes from the smoke test what was tried there") {
   Case one = healthy_case();
   CHECK(chain_of(one, "CUDA graph").what == "CUDA graph capture of collectives: yes");
 
-  one.rehearsals[0].cells[3].outcome = {model::OutcomeKind::failed, "no capture", {0}};
+  one.smoke_tests[0].cells[3].outcome = {model::OutcomeKind::failed, "no capture", {0}};
   CHECK(chain_of(one, "CUDA graph").what == "CUDA graph capture of collectives: no");
-  one.rehearsals[0].cells.pop_back();
+  one.smoke_tests[0].cells.pop_back();
   CHECK(chain_of(one, "CUDA graph").what == "CUDA graph capture of collectives: unknown");
 }
 

@@ -33,7 +33,7 @@ Case with_copies(model::Outcome outcome, std::vector<SmokeTestCell> cells) {
   copies.ranks = 2;
   copies.outcome = std::move(outcome);
   copies.cells = std::move(cells);
-  one.rehearsals.push_back(copies);
+  one.smoke_tests.push_back(copies);
   return one;
 }
 

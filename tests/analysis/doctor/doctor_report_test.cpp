@@ -22,10 +22,10 @@ Case ill_case() {
   one.surveys[0].health[1].remap_pending = true;
   one.surveys[0].health[1].active_nvlinks = 17;
   one.surveys[0].host->shared_memory = {64 << 20, 60 << 20, {}};
-  one.rehearsals[0].outcome = {
+  one.smoke_tests[0].outcome = {
       model::OutcomeKind::timed_out, "no answer for 30 s in launch 0", {1}};
-  one.rehearsals[0].cells[0].outcome = one.rehearsals[0].outcome;
-  one.rehearsals[0].last_words = {
+  one.smoke_tests[0].cells[0].outcome = one.smoke_tests[0].outcome;
+  one.smoke_tests[0].last_words = {
       "rank 1 on node01: NCCL WARN something\nNCCL WARN and more of it"};
   return one;
 }

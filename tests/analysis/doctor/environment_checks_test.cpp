@@ -19,7 +19,7 @@ Case with_variables(const std::vector<model::Setting>& settings) {
   Case one = healthy_case();
   for (model::Survey& survey : one.surveys)
     survey.process.environment = settings;
-  one.rehearsals.clear();
+  one.smoke_tests.clear();
   return one;
 }
 

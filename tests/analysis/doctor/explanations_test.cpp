@@ -32,7 +32,7 @@ SmokeTestCell copy(int from, int to, const model::Outcome& outcome) {
 // The all-reduce and the copies end like this before their first cell, as a failed start does.
 void stop_before_everything(Case& one, const std::string& words) {
   const model::Outcome failed{OutcomeKind::failed, "rank 0 while connecting: " + words, {0}};
-  SmokeTest& collective = one.rehearsals[0];
+  SmokeTest& collective = one.smoke_tests[0];
   collective.outcome = failed;
   for (SmokeTestCell& cell : collective.cells)
     cell.outcome = failed;
@@ -42,14 +42,14 @@ void stop_before_everything(Case& one, const std::string& words) {
   copies.ranks = 2;
   copies.outcome = failed;
   copies.cells = {copy(0, 1, failed), copy(1, 0, failed)};
-  one.rehearsals.push_back(copies);
+  one.smoke_tests.push_back(copies);
 }
 
 void hang(Case& one) {
-  one.rehearsals[0].outcome = {OutcomeKind::timed_out, "no answer for 30 s in launch 0", {1}};
-  one.rehearsals[0].cells[0].outcome = one.rehearsals[0].outcome;
-  for (std::size_t i = 1; i < one.rehearsals[0].cells.size(); ++i)
-    one.rehearsals[0].cells[i].outcome = {
+  one.smoke_tests[0].outcome = {OutcomeKind::timed_out, "no answer for 30 s in launch 0", {1}};
+  one.smoke_tests[0].cells[0].outcome = one.smoke_tests[0].outcome;
+  for (std::size_t i = 1; i < one.smoke_tests[0].cells.size(); ++i)
+    one.smoke_tests[0].cells[i].outcome = {
         OutcomeKind::not_run, "an earlier cell ended the trial", {}};
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("ACS that is really on may explain wrong data, and is said to be no mo
   copies.outcome = wrong;
   copies.cells = {copy(0, 1, {}), copy(1, 0, wrong)};
   copies.cells[1].first_wrong = "element 5: 3 instead of 2";
-  one.rehearsals.push_back(copies);
+  one.smoke_tests.push_back(copies);
 
   auto all = examine(one);
 

@@ -62,13 +62,13 @@ TEST_CASE("the same finding of several ranks is one that names them all") {
 TEST_CASE("a case survives being written and read") {
   Case one = healthy_case();
   one.connections = {{0, 1, "192.0.2.3", "refused"}};
-  one.rehearsals[0].cells[0].conditions = {{1, model::Condition::When::during, 5, 1980}};
-  one.rehearsals[0].cells[0].busbw_gb_per_s = 370.5;
-  one.rehearsals[0].networks = {{{0, 1}, "Socket", {"eth0"}, {"Using network Socket"}}};
-  one.rehearsals[0].communicators = {{1, 1 << 20}};
+  one.smoke_tests[0].cells[0].conditions = {{1, model::Condition::When::during, 5, 1980}};
+  one.smoke_tests[0].cells[0].busbw_gb_per_s = 370.5;
+  one.smoke_tests[0].networks = {{{0, 1}, "Socket", {"eth0"}, {"Using network Socket"}}};
+  one.smoke_tests[0].communicators = {{1, 1 << 20}};
   one.under_load = {one.surveys[0]};
   one.code = {{"/usr/lib/libnccl.so.2", {"sm_90"}, {}, "13.0"}};
-  one.rehearsals[0].algorithms = {{"AllReduce", 8 << 20, "NVLS", "SIMPLE", 16}};
+  one.smoke_tests[0].algorithms = {{"AllReduce", 8 << 20, "NVLS", "SIMPLE", 16}};
   one.surveys[0].host->pci.device_groups = {{"DMA-FQ", {"0000:3b:00.0"}}};
   one.surveys[1].worker_problem = "the survey worker ended with exit 1";
   one.surveys[1].worker_mismatch = true;
@@ -116,9 +116,9 @@ TEST_CASE("the tree of a healthy machine ends with a collective that works") {
 
 TEST_CASE("where two ranks and all did well, the tree names all, and neither is counted twice") {
   Case one = healthy_case();
-  one.rehearsals.insert(one.rehearsals.begin(), one.rehearsals.front());
-  one.rehearsals[0].name = "2 ranks";
-  one.rehearsals[1].ranks = 4;
+  one.smoke_tests.insert(one.smoke_tests.begin(), one.smoke_tests.front());
+  one.smoke_tests[0].name = "2 ranks";
+  one.smoke_tests[1].ranks = 4;
 
   Diagnosis diagnosis = diagnose(one, examine(one));
 
@@ -134,7 +134,7 @@ TEST_CASE("without a GPU nothing says that a kernel ran") {
   CHECK(diagnosis.steps.back().because == "an all-reduce ran without a GPU on all ranks (2 ranks)");
   for (const Finding& finding : examine(one))
     CHECK_THAT(finding.what, !ContainsSubstring("kernel"));
-  one.rehearsals.clear();
+  one.smoke_tests.clear();
   CHECK(diagnose(one, examine(one)).steps.back().question ==
         "Does an all-reduce run, with correct data?");
 }
@@ -148,13 +148,13 @@ TEST_CASE("a host without GPUs is not asked about its driver") {
 
 TEST_CASE("without GPUs and without a run nothing was proved") {
   Case one = healthy_cpu_case();
-  one.rehearsals.clear();
-  one.not_rehearsed = "--no-run";
+  one.smoke_tests.clear();
+  one.not_tested = "--no-run";
   CHECK_THAT(diagnose(one, examine(one)).conclusion, ContainsSubstring("no collective was run"));
 
   one.backend = "nvidia"; // asked for, and not to be had
   one.backend_reason.clear();
-  one.not_rehearsed = "no GPU";
+  one.not_tested = "no GPU";
   CHECK(test_doctor::worst(one, "D27") == Severity::fail);
   CHECK_THAT(diagnose(one, examine(one)).conclusion, ContainsSubstring("cannot run here"));
 }

@@ -445,7 +445,7 @@ TEST_CASE("ranks that share too few CPUs are named") {
 TEST_CASE("clocks that fall under load are found, steady ones are not") {
   Case one = healthy_case();
   one.deep = true;
-  SmokeTest load{"sustained load", "nvidia", 2, {}, {one.rehearsals[0].cells[0]}, {}};
+  SmokeTest load{"sustained load", "nvidia", 2, {}, {one.smoke_tests[0].cells[0]}, {}};
   for (int i = 0; i < 60; ++i) {
     std::int64_t at_ns = i * 1'000'000'000LL;
     load.cells[0].conditions.push_back(
@@ -453,7 +453,7 @@ TEST_CASE("clocks that fall under load are found, steady ones are not") {
     load.cells[0].conditions.push_back(
         {1, model::Condition::When::during, at_ns, 1980 - i * 10, 2619, 85, 700'000, 0x4});
   }
-  one.rehearsals.push_back(load);
+  one.smoke_tests.push_back(load);
 
   auto findings = found(one, "D22");
 

@@ -122,7 +122,7 @@ Case healthy_case() {
   SmokeTest all{"all ranks", "nvidia", 2, {}, {}, {}};
   all.cells = {right_cell(model::DataType::f32, ""), right_cell(model::DataType::bf16, ""),
                right_cell(model::DataType::f8e4m3, ""), right_cell(model::DataType::f32, "graph")};
-  one.rehearsals = {all};
+  one.smoke_tests = {all};
   return one;
 }
 
@@ -141,8 +141,8 @@ Case healthy_cpu_case() {
   survey.health_problem = "NVML not found";
   survey.host->driver = {};
   survey.host->rdma.clear();
-  one.rehearsals[0].backend = "host";
-  one.rehearsals[0].cells.pop_back();
+  one.smoke_tests[0].backend = "host";
+  one.smoke_tests[0].cells.pop_back();
   return one;
 }
 
@@ -160,7 +160,7 @@ Case joined_case(const std::string& transport) {
   }
   for (model::Survey& survey : one.surveys)
     survey.inventory.topology = host;
-  one.rehearsals[0].ways = {{0, 1, "0", "1", transport}, {1, 0, "1", "0", transport}};
+  one.smoke_tests[0].transports = {{0, 1, "0", "1", transport}, {1, 0, "1", "0", transport}};
   return one;
 }
 

@@ -25,9 +25,9 @@ TEST_CASE("a collective that runs with right data is the proof") {
 
 TEST_CASE("wrong data is a failure that names the ranks") {
   Case one = healthy_case();
-  one.rehearsals[0].cells[0].outcome = {
+  one.smoke_tests[0].cells[0].outcome = {
       OutcomeKind::wrong_data, "rank 1 element 5: 3 instead of 2", {1}};
-  one.rehearsals[0].outcome = one.rehearsals[0].cells[0].outcome;
+  one.smoke_tests[0].outcome = one.smoke_tests[0].cells[0].outcome;
 
   auto findings = found(one, "D27");
 
@@ -37,9 +37,9 @@ TEST_CASE("wrong data is a failure that names the ranks") {
 
 TEST_CASE("a trial that died before its cells is a failure with the workers' last words") {
   Case one = healthy_case();
-  one.rehearsals[0].cells.clear();
-  one.rehearsals[0].outcome = {OutcomeKind::crashed, "rank 0: signal 11", {0}};
-  one.rehearsals[0].last_words = {"rank 0 on node01: Caught signal 11"};
+  one.smoke_tests[0].cells.clear();
+  one.smoke_tests[0].outcome = {OutcomeKind::crashed, "rank 0: signal 11", {0}};
+  one.smoke_tests[0].last_words = {"rank 0 on node01: Caught signal 11"};
 
   auto findings = found(one, "D27");
 
@@ -50,8 +50,8 @@ TEST_CASE("a trial that died before its cells is a failure with the workers' las
 
 TEST_CASE("a graph or a type that fails is a warning of its own, and none of the whole") {
   Case one = healthy_case();
-  one.rehearsals[0].cells[3].outcome = {OutcomeKind::failed, "capture is not permitted", {0, 1}};
-  one.rehearsals[0].cells[2].outcome = {OutcomeKind::skipped, "NCCL 2.20 has no f8e4m3", {0, 1}};
+  one.smoke_tests[0].cells[3].outcome = {OutcomeKind::failed, "capture is not permitted", {0, 1}};
+  one.smoke_tests[0].cells[2].outcome = {OutcomeKind::skipped, "NCCL 2.20 has no f8e4m3", {0, 1}};
 
   CHECK(worst(one, "D27") == Severity::ok);
   CHECK(worst(one, "D21") == Severity::warn);
@@ -60,7 +60,7 @@ TEST_CASE("a graph or a type that fails is a warning of its own, and none of the
 
 TEST_CASE("a reduction that fails is blamed on NCCL's age only where NCCL is that old") {
   Case one = healthy_case();
-  one.rehearsals[0].cells[2].outcome = {OutcomeKind::failed, "some words", {0}};
+  one.smoke_tests[0].cells[2].outcome = {OutcomeKind::failed, "some words", {0}};
   auto fix = [&] {
     for (const Finding& finding : found(one, "D25"))
       if (finding.severity == Severity::warn)
@@ -77,8 +77,8 @@ TEST_CASE("a reduction that fails is blamed on NCCL's age only where NCCL is tha
 
 TEST_CASE("without a trial it is unknown whether anything runs") {
   Case one = healthy_case();
-  one.rehearsals.clear();
-  one.not_rehearsed = "--no-run";
+  one.smoke_tests.clear();
+  one.not_tested = "--no-run";
 
   CHECK(worst(one, "D27") == Severity::unknown);
 }
@@ -141,7 +141,7 @@ TEST_CASE("what NCCL's log says of the network, and what it took of memory, is k
 
   Case one = healthy_case();
   one.surveys[0].host->rdma.clear();
-  one.rehearsals = {smoke_test};
+  one.smoke_tests = {smoke_test};
   std::vector<std::string> said;
   for (const char* id : {"D19", "D20"})
     for (const Finding& finding : found(one, id)) {
@@ -155,14 +155,14 @@ TEST_CASE("what NCCL's log says of the network, and what it took of memory, is k
 
 TEST_CASE("ranks that chose different networks cannot connect; sockets beside RDMA are told") {
   Case one = healthy_case();
-  one.rehearsals[0].networks = {{{0, 1}, "Socket", {"eth0"}, {"Using network Socket"}}};
+  one.smoke_tests[0].networks = {{{0, 1}, "Socket", {"eth0"}, {"Using network Socket"}}};
   CHECK(worst(one, "D19") == Severity::info);
   CHECK_THAT(found(one, "D19").front().what, ContainsSubstring("although RDMA ports are active"));
 
   one.surveys[1].inventory.boot_id = "boot-2";
   CHECK(worst(one, "D19") == Severity::warn);
 
-  one.rehearsals[0].networks = {{{0}, "Socket", {"eth0"}, {}}, {{1}, "IB", {"mlx5_0:1/IB"}, {}}};
+  one.smoke_tests[0].networks = {{{0}, "Socket", {"eth0"}, {}}, {{1}, "IB", {"mlx5_0:1/IB"}, {}}};
   Finding worst = found(one, "D19").front();
   CHECK(worst.severity == Severity::fail);
   CHECK(worst.evidence ==
@@ -171,15 +171,15 @@ TEST_CASE("ranks that chose different networks cannot connect; sockets beside RD
 
 TEST_CASE("what connecting takes is told once, of the largest communicator that was made") {
   Case one = healthy_case();
-  SmokeTest pair = one.rehearsals[0];
+  SmokeTest pair = one.smoke_tests[0];
   pair.name = "2 ranks";
   pair.communicators = {{0, std::uint64_t{500} << 20}, {1, std::uint64_t{500} << 20}};
-  SmokeTest copies = one.rehearsals[0];
+  SmokeTest copies = one.smoke_tests[0];
   copies.name = k_copies;
   copies.ranks = 4;
-  one.rehearsals[0].ranks = 4;
-  one.rehearsals[0].communicators = {{0, std::uint64_t{380} << 20}, {3, std::uint64_t{388} << 20}};
-  one.rehearsals = {pair, one.rehearsals[0], copies};
+  one.smoke_tests[0].ranks = 4;
+  one.smoke_tests[0].communicators = {{0, std::uint64_t{380} << 20}, {3, std::uint64_t{388} << 20}};
+  one.smoke_tests = {pair, one.smoke_tests[0], copies};
   auto told = [&] {
     std::vector<std::string> all;
     for (const Finding& finding : found(one, "D20"))
@@ -191,8 +191,8 @@ TEST_CASE("what connecting takes is told once, of the largest communicator that 
   CHECK(told() == std::vector<std::string>{
                       "connecting 4 ranks with NCCL takes 388 MiB of each GPU's memory"});
 
-  one.rehearsals = {copies};
-  one.rehearsals[0].communicators = {{0, 0}, {1, 0}}; // as older versions stored it
+  one.smoke_tests = {copies};
+  one.smoke_tests[0].communicators = {{0, 0}, {1, 0}}; // as older versions stored it
   CHECK(told().empty());
 }
 
@@ -222,7 +222,7 @@ TEST_CASE("what NCCL's log says of its choices is told by size") {
   Case one = healthy_case();
   CHECK(found(one, "D23").empty());
 
-  one.rehearsals[0].algorithms = smoke_test_of(record, "all ranks").algorithms;
+  one.smoke_tests[0].algorithms = smoke_test_of(record, "all ranks").algorithms;
 
   REQUIRE(found(one, "D23").size() == 1);
   Finding finding = found(one, "D23").front();
@@ -236,15 +236,15 @@ TEST_CASE("what NCCL's log says of its choices is told by size") {
 
 TEST_CASE("choices of several functions are kept apart, and numbers of older logs left out") {
   Case one = healthy_case();
-  one.rehearsals[0].algorithms = {{"Broadcast", 64 << 10, "RING", "LL", 0},
-                                  {"AllReduce", 64 << 10, "RING", "LL", 0},
-                                  {"AllReduce", 1 << 20, "1", "0", 0}};
+  one.smoke_tests[0].algorithms = {{"Broadcast", 64 << 10, "RING", "LL", 0},
+                                   {"AllReduce", 64 << 10, "RING", "LL", 0},
+                                   {"AllReduce", 1 << 20, "1", "0", 0}};
   REQUIRE(found(one, "D23").size() == 1);
   CHECK_THAT(found(one, "D23").front().what,
              ContainsSubstring(": AllReduce 64 KiB RING/LL, Broadcast 64 KiB RING/LL"));
   CHECK(found(one, "D23").front().evidence.size() == 2);
 
-  one.rehearsals[0].algorithms.erase(one.rehearsals[0].algorithms.begin(),
-                                     one.rehearsals[0].algorithms.begin() + 2);
+  one.smoke_tests[0].algorithms.erase(one.smoke_tests[0].algorithms.begin(),
+                                      one.smoke_tests[0].algorithms.begin() + 2);
   CHECK(found(one, "D23").empty());
 }

@@ -18,7 +18,7 @@ namespace {
 
 Case measured(double busbw_gb_per_s) {
   Case one = healthy_case();
-  SmokeTestCell& cell = one.rehearsals[0].cells[0];
+  SmokeTestCell& cell = one.smoke_tests[0].cells[0];
   cell.label.bytes = k_measured_bytes;
   cell.busbw_gb_per_s = busbw_gb_per_s;
   return one;
@@ -53,16 +53,16 @@ TEST_CASE("nothing is said of speed where nothing was measured, or that cannot b
   CHECK(found(two_hosts, "D34").empty());
 
   Case failed = measured(20);
-  failed.rehearsals[0].cells[0].outcome = {model::OutcomeKind::wrong_data, "x", {0}};
+  failed.smoke_tests[0].cells[0].outcome = {model::OutcomeKind::wrong_data, "x", {0}};
   CHECK(found(failed, "D34").empty());
 }
 
 TEST_CASE("a GPU without memory for the large message is told, and works all the same") {
   Case one = healthy_case();
-  SmokeTestCell large = one.rehearsals[0].cells[0];
+  SmokeTestCell large = one.smoke_tests[0].cells[0];
   large.label.bytes = k_measured_bytes;
   large.outcome = {model::OutcomeKind::skipped, "rank 1: out of memory", {1}};
-  one.rehearsals[0].cells.push_back(large);
+  one.smoke_tests[0].cells.push_back(large);
 
   REQUIRE(found(one, "D34").size() == 1);
   CHECK(found(one, "D34")[0].evidence == std::vector<std::string>{"rank 1: out of memory"});

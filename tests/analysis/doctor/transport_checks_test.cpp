@@ -92,9 +92,9 @@ TEST_CASE("the transports are read off the smoke test's log and stored") {
       {0, "h:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via SHM/direct/direct\n", "v5", {}}};
 
   Case one = healthy_case();
-  one.rehearsals = {smoke_test_of(record, "all ranks")};
+  one.smoke_tests = {smoke_test_of(record, "all ranks")};
 
-  REQUIRE(one.rehearsals[0].ways.size() == 1);
-  CHECK(one.rehearsals[0].ways[0] == ChosenTransport{0, 1, "0", "1", "SHM/direct/direct"});
-  CHECK(read_case(write_case(one))->rehearsals == one.rehearsals);
+  REQUIRE(one.smoke_tests[0].transports.size() == 1);
+  CHECK(one.smoke_tests[0].transports[0] == ChosenTransport{0, 1, "0", "1", "SHM/direct/direct"});
+  CHECK(read_case(write_case(one))->smoke_tests == one.smoke_tests);
 }

@@ -70,7 +70,7 @@ TEST_CASE("an examination's hosts are told once, with what NCCL took of a GPU at
   doctor::SmokeTest smoke_test;
   smoke_test.ranks = 4;
   smoke_test.communicators = {{0, 500'000'000}, {1, 700'000'000}};
-  one.rehearsals = {smoke_test};
+  one.smoke_tests = {smoke_test};
 
   auto nodes = base::value_or_throw(nodes_of(one));
 

@@ -112,15 +112,15 @@ class Alone(DoctorCase):
     def test_looking_only_runs_nothing(self):
         _, document = self.examine("--no-run")
 
-        self.assertEqual(document["case"]["rehearsals"], [])
+        self.assertEqual(document["case"]["smoke_tests"], [])
         self.assertEqual([one["severity"] for one in self.found(document, "D27")], ["unknown"])
 
     def test_deep_adds_load(self):
         _, document = self.examine("--deep", "--load-time", "2s")
 
-        names = [one["name"] for one in document["case"]["rehearsals"]]
+        names = [one["name"] for one in document["case"]["smoke_tests"]]
         self.assertEqual(names, ["all ranks", "sustained load"])
-        self.assertEqual({one["outcome"]["kind"] for one in document["case"]["rehearsals"]}, {"ok"})
+        self.assertEqual({one["outcome"]["kind"] for one in document["case"]["smoke_tests"]}, {"ok"})
 
     def test_an_output_that_cannot_be_written_is_exit_code_7(self):
         done = self.run_program("doctor", "--no-run", "--output", "no/such/folder/case.json")
@@ -137,7 +137,7 @@ class UnderMpi(DoctorCase):
         document = json.loads((self.folder / "case.json").read_text())
         finding = self.found(document, "D14")[0]
         self.assertEqual((finding["what"], finding["ranks"]), ("ranks disagree on NCCL_BUFFSIZE", [2]))
-        names = [one["name"] for one in document["case"]["rehearsals"]]
+        names = [one["name"] for one in document["case"]["smoke_tests"]]
         self.assertEqual(names, ["2 ranks", "all ranks"])
         self.assertEqual(self.processes(), [])
 

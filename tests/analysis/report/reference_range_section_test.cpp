@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/report/normality_section.h"
+#include "analysis/report/reference_range_section.h"
 #include "analysis/report_value/report_writers.h"
 #include "support/catch.h"
 
@@ -30,14 +30,14 @@ SettingResult result(double busbw_gb_per_s, std::uint64_t bytes = 1ull << 33) {
   return one;
 }
 
-std::string normality_text(const model::Run& run, const std::vector<SettingResult>& results) {
-  return write_text(normality_report(run, results));
+std::string range_text(const model::Run& run, const std::vector<SettingResult>& results) {
+  return write_text(reference_range_report(run, results));
 }
 
 } // namespace
 
 TEST_CASE("the largest default message is judged") {
-  std::string text = normality_text(run_of("nvidia"), {result(100, 1 << 30), result(470)});
+  std::string text = range_text(run_of("nvidia"), {result(100, 1 << 30), result(470)});
 
   CHECK_THAT(text, ContainsSubstring("normal: 470.00 GB/s"));
   CHECK(text.find("100.00") == std::string::npos);
@@ -45,23 +45,23 @@ TEST_CASE("the largest default message is judged") {
 
 TEST_CASE("what is low comes with causes, and a ring is expected where NVLS is off") {
   model::Run run = run_of("nvidia");
-  CHECK_THAT(normality_text(run, {result(362)}), ContainsSubstring("1. "));
+  CHECK_THAT(range_text(run, {result(362)}), ContainsSubstring("1. "));
 
   run.header.environment = {{"NCCL_NVLS_ENABLE", "0"}};
-  CHECK_THAT(normality_text(run, {result(362)}), ContainsSubstring("normal: 362.00"));
+  CHECK_THAT(range_text(run, {result(362)}), ContainsSubstring("normal: 362.00"));
 }
 
 TEST_CASE("what cannot be judged is left out") {
-  CHECK(normality_text(run_of("host"), {result(470)}).empty());
+  CHECK(range_text(run_of("host"), {result(470)}).empty());
   model::Run two_hosts = run_of("nvidia");
   two_hosts.header.hosts.push_back(two_hosts.header.hosts[0]);
-  CHECK(normality_text(two_hosts, {result(470)}).empty());
+  CHECK(range_text(two_hosts, {result(470)}).empty());
   model::Run synthetic = run_of("nvidia");
   synthetic.header.synthetic = true;
-  CHECK(normality_text(synthetic, {result(470)}).empty());
+  CHECK(range_text(synthetic, {result(470)}).empty());
   SettingResult changed = result(470);
   changed.is_default = false;
-  CHECK(normality_text(run_of("nvidia"), {changed}).empty());
+  CHECK(range_text(run_of("nvidia"), {changed}).empty());
 }
 
 } // namespace ncclprobe::analysis

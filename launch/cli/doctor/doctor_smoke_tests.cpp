@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "launch/cli/doctor/doctor_rehearsal.h"
+#include "launch/cli/doctor/doctor_smoke_tests.h"
 
 #include "launch/cli/job/stop_on_signal.h"
 #include "workload/collective_benchmark.h"
@@ -29,11 +29,11 @@ model::Timing once() {
 }
 
 // One launch of each: nothing is measured.
-model::TrialSpec quick_trial(const Stage& stage, int ranks) {
-  bool on_gpus = stage.backend.name == "nvidia";
+model::TrialSpec quick_trial(const TestSetup& setup, int ranks) {
+  bool on_gpus = setup.backend.name == "nvidia";
   model::TrialSpec spec;
   spec.name = "default";
-  spec.backend = stage.backend.name;
+  spec.backend = setup.backend.name;
   spec.ranks = ranks;
   spec.seed = 1;
   spec.startup_deadline_ns = 60 * k_second_ns;
@@ -72,15 +72,15 @@ void look_inside(const World& world, model::TrialSpec& trial) {
     trial.cells.push_back(std::move(*cell));
 }
 
-model::TrialSpec load_trial(const Stage& stage, std::int64_t load_ns) {
-  model::TrialSpec spec = quick_trial(stage, stage.layout.ranks());
+model::TrialSpec load_trial(const TestSetup& setup, std::int64_t load_ns) {
+  model::TrialSpec spec = quick_trial(setup, setup.layout.ranks());
   spec.id = 2;
   model::Timing timing;
   timing.warmups = 1;
   timing.batches = 1'000'000; // the budget cuts them
   timing.budget_ns = load_ns;
   workload::CollectiveRequest request;
-  request.bytes = stage.backend.name == "nvidia" ? 256 << 20 : 4 << 20;
+  request.bytes = setup.backend.name == "nvidia" ? 256 << 20 : 4 << 20;
   request.ranks = spec.ranks;
   spec.cells.clear();
   if (auto cell = workload::make_collective_cell(request, timing)) {
@@ -92,26 +92,27 @@ model::TrialSpec load_trial(const Stage& stage, std::int64_t load_ns) {
 
 // No trial is prepared while another one runs: what a rank's GPU had in use before its own trial
 // has to be read without the other's share, and a rank may be in one of the trials only.
-launch::SupervisorOptions supervisor_options(const World& world, const Ward& ward,
-                                             const Stage& stage, int seats_per_worker) {
+launch::SupervisorOptions supervisor_options(const World& world, const SurveyedJob& job,
+                                             const TestSetup& setup, int devices_per_worker) {
   launch::SupervisorOptions how;
-  how.devices_per_worker = seats_per_worker;
-  how.program = ward.worker;
-  if (stage.backend.name == "nvidia" && !bound_by_user(world))
-    how.cpus_of_rank = cpus_near_gpus(stage.layout, ward.hosts, ward.fleet->rank());
+  how.devices_per_worker = devices_per_worker;
+  how.program = job.worker;
+  if (setup.backend.name == "nvidia" && !bound_by_user(world))
+    how.cpus_of_rank = cpus_near_gpus(setup.layout, job.hosts, job.fleet->rank());
   return how;
 }
 
 // Runs the trials on all supervisors; the leader gets the records. With supervisors that are lost
 // nothing more is shared.
-std::vector<model::TrialRecord> run_trials(const World& world, Ward& ward, const Stage& stage,
+std::vector<model::TrialRecord> run_trials(const World& world, SurveyedJob& job,
+                                           const TestSetup& setup,
                                            const std::vector<model::TrialSpec>& trials,
-                                           int seats_per_worker = 1) {
-  launch::Supervisor supervisor(*ward.fleet, stage.layout,
-                                supervisor_options(world, ward, stage, seats_per_worker));
+                                           int devices_per_worker = 1) {
+  launch::Supervisor supervisor(*job.fleet, setup.layout,
+                                supervisor_options(world, job, setup, devices_per_worker));
   StopOnSignal stopper(supervisor);
   std::vector<model::TrialRecord> records;
-  if (ward.fleet->rank() != 0) {
+  if (job.fleet->rank() != 0) {
     supervisor.follow();
   } else {
     for (std::size_t i = 0; i < trials.size(); ++i)
@@ -119,7 +120,7 @@ std::vector<model::TrialRecord> run_trials(const World& world, Ward& ward, const
     supervisor.release();
   }
   if (supervisor.others_lost())
-    ward.fleet->leave_alone();
+    job.fleet->leave_alone();
   return records;
 }
 
@@ -153,12 +154,12 @@ private:
 };
 
 // A few MiB from every GPU to every other one of its host, as NCCL's ranks would reach them.
-void rehearse_copies(const World& world, const DoctorOptions& options, Ward& ward,
-                     const Stage& stage, Case& into) {
-  bool direct = one_supervisor_a_host(stage.layout);
+void test_copies(const World& world, const DoctorOptions& options, SurveyedJob& job,
+                 const TestSetup& setup, Case& into) {
+  bool direct = one_supervisor_a_host(setup.layout);
   workload::P2pRequest request;
-  request.backend = stage.backend.name;
-  request.host_of_rank = stage.layout.host_of_rank();
+  request.backend = setup.backend.name;
+  request.host_of_rank = setup.layout.host_of_rank();
   request.mode = direct ? workload::P2pMode::direct : workload::P2pMode::ipc;
   request.methods = {workload::P2pMethod::ce};
   request.directions = {workload::P2pDirection::uni};
@@ -177,8 +178,8 @@ void rehearse_copies(const World& world, const DoctorOptions& options, Ward& war
       cell.timing.mode = mode;
     }
   for (const model::TrialRecord& record :
-       run_trials(world, ward, stage, plan->trials, direct ? stage.layout.ranks() : 1))
-    into.rehearsals.push_back(smoke_test_of(record, analysis::doctor::k_copies));
+       run_trials(world, job, setup, plan->trials, direct ? setup.layout.ranks() : 1))
+    into.smoke_tests.push_back(smoke_test_of(record, analysis::doctor::k_copies));
 }
 
 // All supervisors must agree to continue. If one stops responding, the examination ends and shows
@@ -189,20 +190,20 @@ bool all_go_on(launch::Fleet& fleet, bool willing) {
                                 [](const std::string& answer) { return answer == "go on"; });
 }
 
-Result<void> rehearse_load(const World& world, const DoctorOptions& options, Ward& ward,
-                           const Stage& stage, Case& into) {
-  model::TrialSpec spec = load_trial(stage, options.load_ns);
+Result<void> test_load(const World& world, const DoctorOptions& options, SurveyedJob& job,
+                       const TestSetup& setup, Case& into) {
+  model::TrialSpec spec = load_trial(setup, options.load_ns);
   std::optional<LaterLook> look;
-  if (ward.first_here && stage.backend.name == "nvidia")
-    look.emplace(ward.worker, std::chrono::nanoseconds(options.load_ns / 2 + 3 * k_second_ns));
-  std::vector<model::TrialRecord> records = run_trials(world, ward, stage, {spec});
+  if (job.first_here && setup.backend.name == "nvidia")
+    look.emplace(job.worker, std::chrono::nanoseconds(options.load_ns / 2 + 3 * k_second_ns));
+  std::vector<model::TrialRecord> records = run_trials(world, job, setup, {spec});
   for (const model::TrialRecord& record : records)
-    into.rehearsals.push_back(smoke_test_of(record, analysis::doctor::k_load));
+    into.smoke_tests.push_back(smoke_test_of(record, analysis::doctor::k_load));
   model::Survey seen = look ? look->finish() : model::Survey{};
   if (look)
     seen.inventory.hostname =
-        ward.surveys[static_cast<std::size_t>(ward.fleet->rank())].inventory.hostname;
-  NCCLPROBE_TRY_ASSIGN(std::vector<model::Survey> all, gather(*ward.fleet, seen));
+        job.surveys[static_cast<std::size_t>(job.fleet->rank())].inventory.hostname;
+  NCCLPROBE_TRY_ASSIGN(std::vector<model::Survey> all, gather(*job.fleet, seen));
   for (model::Survey& one : all)
     if (!one.health.empty())
       into.under_load.push_back(std::move(one));
@@ -211,46 +212,47 @@ Result<void> rehearse_load(const World& world, const DoctorOptions& options, War
 
 } // namespace
 
-Result<Stage> set_stage(const World& world, const DoctorOptions& options, const Ward& ward) {
-  for (const launch::SupervisorReport& report : ward.reports)
-    if (report.version != ward.reports.front().version)
+Result<TestSetup> make_test_setup(const World& world, const DoctorOptions& options,
+                                  const SurveyedJob& job) {
+  for (const launch::SupervisorReport& report : job.reports)
+    if (report.version != job.reports.front().version)
       return base::fail(base::Errc::mismatch, "the ranks run different builds of ncclprobe");
   NCCLPROBE_TRY_ASSIGN(launch::BackendChoice backend,
-                       launch::choose_backend(options.backend.value_or("auto"), ward.hosts));
+                       launch::choose_backend(options.backend.value_or("auto"), job.hosts));
   std::optional<int> ranks = options.ranks;
-  if (!ranks && started_by_launcher(world) && ward.fleet->size() == 1)
+  if (!ranks && started_by_launcher(world) && job.fleet->size() == 1)
     ranks = 1;
   NCCLPROBE_TRY_ASSIGN(launch::Layout layout,
-                       launch::make_layout(ward.reports, ward.hosts, backend.name, ranks));
-  return Stage{std::move(backend), std::move(layout)};
+                       launch::make_layout(job.reports, job.hosts, backend.name, ranks));
+  return TestSetup{std::move(backend), std::move(layout)};
 }
 
-Result<void> rehearse(const World& world, const DoctorOptions& options, Ward& ward,
-                      const Stage& stage, Case& into) {
-  int ranks = stage.layout.ranks();
-  bool on_gpus = stage.backend.name == "nvidia";
+Result<void> run_smoke_tests(const World& world, const DoctorOptions& options, SurveyedJob& job,
+                             const TestSetup& setup, Case& into) {
+  int ranks = setup.layout.ranks();
+  bool on_gpus = setup.backend.name == "nvidia";
   std::vector<model::TrialSpec> trials;
   if (ranks > 2)
-    trials.push_back(quick_trial(stage, 2));
-  trials.push_back(quick_trial(stage, ranks));
+    trials.push_back(quick_trial(setup, 2));
+  trials.push_back(quick_trial(setup, ranks));
   if (on_gpus)
     look_inside(world, trials.back());
   for (std::size_t i = 0; i < trials.size(); ++i) {
     trials[i].id = static_cast<int>(i);
     trials[i].libraries = options.libraries;
   }
-  const std::vector<model::TrialRecord> records = run_trials(world, ward, stage, trials);
+  const std::vector<model::TrialRecord> records = run_trials(world, job, setup, trials);
   for (const model::TrialRecord& record : records)
-    into.rehearsals.push_back(
+    into.smoke_tests.push_back(
         smoke_test_of(record, record.spec.ranks == ranks ? "all ranks" : "2 ranks"));
-  bool ok =
-      into.rehearsals.empty() || into.rehearsals.back().outcome.kind <= model::OutcomeKind::skipped;
+  bool ok = into.smoke_tests.empty() ||
+            into.smoke_tests.back().outcome.kind <= model::OutcomeKind::skipped;
   // Also after a failure: a pair that fails says where.
-  if (on_gpus && ranks > 1 && all_go_on(*ward.fleet, true))
-    rehearse_copies(world, options, ward, stage, into);
-  if (!options.deep || !all_go_on(*ward.fleet, ok))
+  if (on_gpus && ranks > 1 && all_go_on(*job.fleet, true))
+    test_copies(world, options, job, setup, into);
+  if (!options.deep || !all_go_on(*job.fleet, ok))
     return {};
-  return rehearse_load(world, options, ward, stage, into);
+  return test_load(world, options, job, setup, into);
 }
 
 } // namespace ncclprobe::cli

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/report/normality_section.h"
+#include "analysis/report/reference_range_section.h"
 
 #include "analysis/reference/reference_range.h"
 #include "analysis/report/label_words.h"
@@ -36,14 +36,14 @@ std::map<std::string, const SettingResult*> largest(const std::vector<SettingRes
 
 } // namespace
 
-Report normality_report(const model::Run& run, const std::vector<SettingResult>& results) {
+Report reference_range_report(const model::Run& run, const std::vector<SettingResult>& results) {
   const model::RunHeader& header = run.header;
   if (header.backend != "nvidia" || header.synthetic || header.hosts.size() != 1)
     return {};
   auto links = node_links(header.hosts.front());
   if (!links)
     return {};
-  Section section{"normality"};
+  Section section{"reference_range"};
   for (const auto& [workload, result] : largest(results)) {
     MeasuredFigure figure{workload, result->label.bytes, result->ranks, *result->busbw_gb_per_s,
                           nvls_off(run)};

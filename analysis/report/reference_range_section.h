@@ -12,6 +12,6 @@ namespace ncclprobe::analysis {
 // "Is this normal?": the largest message of each collective under the default settings, against
 // what others published for this kind of node. Empty for what cannot be judged: no GPUs, several
 // hosts, GPUs that differ, made-up numbers.
-Report normality_report(const model::Run& run, const std::vector<SettingResult>& results);
+Report reference_range_report(const model::Run& run, const std::vector<SettingResult>& results);
 
 } // namespace ncclprobe::analysis
