@@ -13,7 +13,7 @@ cd "$source_dir"
 usage() {
   cat <<END
 Usage: tests/run.sh [--full] [--host | --nvidia]
-  --full    the slow tests too, and everything once more with AddressSanitizer and UBSan
+  --full    the slow tests too, the benchmarks compiled, and all tests once more with AddressSanitizer and UBSan
   --host    build without the NVIDIA backend even if nvcc is there
   --nvidia  build with it, and stop if that cannot be done
   --help    print this and stop
@@ -76,6 +76,7 @@ check() {
 }
 if [ "$full" = yes ]; then
   check "$preset" || trouble=yes
+  cmake --build --preset "$preset" --target benchmarks || trouble=yes
   check asan || trouble=yes
 else
   check "$preset" --label-exclude '^slow$' || trouble=yes

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The ncclprobe authors
 # SPDX-License-Identifier: Apache-2.0
 
-# All benchmarks of a build, one after the other. The machine should have nothing else to do.
+# Builds all benchmarks in a build folder and runs them, one after the other. The machine should have nothing else to do.
 set -euo pipefail
 
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -10,6 +10,7 @@ if [ $# -ne 1 ] || [ ! -d "$1/tests/bench" ]; then
   echo "Usage: tests/bench/run.sh BUILD_FOLDER   (for example build/bench; CONTRIBUTING.md says how to build one)" >&2
   exit 2
 fi
+cmake --build "$1" --target benchmarks
 bench=$(cd "$1/tests/bench" && pwd)
 
 echo "== host time of an operation of a schedule (launch_bench)"
