@@ -5,12 +5,16 @@
 #include "patient.h"
 
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 #include <algorithm>
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis::doctor;
 using model::OutcomeKind;
+using support::make_cell;
+using support::make_record;
+using support::RunBuilder;
 using test_doctor::found;
 using test_doctor::healthy_case;
 using test_doctor::worst;
@@ -84,17 +88,13 @@ TEST_CASE("without a trial it is unknown whether anything runs") {
 }
 
 TEST_CASE("a smoke test keeps of a trial what verdicts need") {
-  model::TrialRecord record;
-  record.spec.backend = "host";
-  record.spec.ranks = 2;
-  record.spec.cells.resize(1);
-  record.spec.cells[0].label.workload = "all_reduce";
-  record.cells.resize(1);
-  record.cells[0].check = {true, 10, 1, "element 3", "", 1, ""};
-  record.outcome = {OutcomeKind::wrong_data, "element 3", {1}};
-  record.workers = {{{1}, "node01", 7, "cell", 0, "exit 1", "NCCL WARN something", "", "", ""}};
+  auto run = RunBuilder::on_cpus(2);
+  auto trial = run.trial().cell(make_cell("all_reduce", 1024),
+                                make_record(OutcomeKind::wrong_data, "element 3", {1}));
+  trial->cells[0].check = {true, 10, 1, "element 3", "", 1, ""};
+  trial->workers = {{{1}, "node01", 7, "cell", 0, "exit 1", "NCCL WARN something", "", "", ""}};
 
-  SmokeTest one = smoke_test_of(record, "2 ranks");
+  SmokeTest one = smoke_test_of(*trial, "2 ranks");
 
   CHECK(one.backend == "host");
   CHECK(one.cells.at(0).wrong == 1);
@@ -103,19 +103,15 @@ TEST_CASE("a smoke test keeps of a trial what verdicts need") {
 }
 
 TEST_CASE("a cell that was launched often enough has a bandwidth") {
-  model::TrialRecord record;
-  record.spec.ranks = 2;
-  record.spec.cells.resize(1);
-  model::Cell& cell = record.spec.cells[0];
-  cell.label.workload = "all_reduce";
-  cell.label.bytes = 1'000'000;
+  RunBuilder run(2);
+  auto trial = run.trial().cell("all_reduce", 1'000'000, 10'000);
+  model::Cell& cell = trial->spec.cells[0];
   cell.schedule.communicators = {{"world"}};
   cell.timing.iterations = 10;
   cell.timing.batches = 1;
-  record.cells.resize(1);
-  record.cells[0].samples = {{0, 0, 10, 100'000}, {1, 0, 10, 100'000}}; // 10 us each
+  trial->cells[0].samples = {{0, 0, 10, 100'000}, {1, 0, 10, 100'000}}; // 10 us each
 
-  CHECK(smoke_test_of(record, "all ranks").cells.at(0).busbw_gb_per_s == Approx(100.0));
+  CHECK(smoke_test_of(*trial, "all ranks").cells.at(0).busbw_gb_per_s == Approx(100.0));
 }
 
 TEST_CASE("what NCCL's log says of the network, and what it took of memory, is kept by rank") {

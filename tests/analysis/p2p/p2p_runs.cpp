@@ -3,13 +3,14 @@
 
 #include "analysis/p2p/p2p_runs.h"
 
-#include "analysis/run_builder.h"
+#include "support/run_builder.h"
 #include "workload/p2p_benchmark.h"
 
 #include <map>
 
 namespace ncclprobe::analysis_test {
 
+using namespace support;
 using workload::P2pLabel;
 using workload::P2pTransfer;
 
@@ -32,7 +33,6 @@ model::CellRecord record_of(const model::Cell& cell, const P2pLabel& label, cons
     ++transfers[rank];
   }
   model::CellRecord record;
-  record.outcome = {model::OutcomeKind::ok, "", {}};
   record.check.checked = true;
   record.check.elements = cell.label.bytes / 8;
   for (int batch = 0; batch < 3; ++batch)
@@ -47,22 +47,20 @@ model::CellRecord record_of(const model::Cell& cell, const P2pLabel& label, cons
 
 model::Run make_p2p_run(int ranks, std::vector<workload::P2pMethod> methods,
                         const P2pRates& rates) {
-  model::Run run = make_gpu_run(ranks);
+  RunBuilder run(ranks);
   workload::P2pRequest request;
   request.backend = "nvidia";
   request.host_of_rank.assign(static_cast<std::size_t>(ranks), 0);
   request.methods = std::move(methods);
-  model::TrialRecord trial;
-  trial.spec = workload::make_p2p_plan(request).value().trials.front();
-  trial.outcome = {model::OutcomeKind::ok, "", {}};
-  for (const model::Cell& cell : trial.spec.cells)
-    trial.cells.push_back(record_of(cell, *workload::read_p2p_label(cell.label), rates));
+  auto trial = run.trial();
+  *trial = {.spec = workload::make_p2p_plan(request).value().trials.front()};
+  for (const model::Cell& cell : trial->spec.cells)
+    trial->cells.push_back(record_of(cell, *workload::read_p2p_label(cell.label), rates));
   for (model::Gpu& gpu : run.header.hosts.front().gpus) {
     gpu.compute_capability = "9.0";
     gpu.nvlinks = 18;
   }
   run.header.planned_trials = 1;
-  run.trials.push_back(std::move(trial));
   return run;
 }
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/predict/cost_points.h"
-#include "analysis/run_builder.h"
 #include "analysis/steps/step_builder.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 #include <algorithm>
 
@@ -12,19 +12,18 @@ using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis::cost_model;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 
 TEST_CASE("Collectives with default settings are points, out of place before in place") {
-  model::Run run = make_gpu_run(2);
-  auto plain = make_trial({});
-  add_cell(plain, make_cell("all_reduce", 4096), make_record(2, 3000));
-  add_cell(plain, make_cell("all_reduce", 4096, model::Placement::in_place), make_record(2, 2000));
-  add_cell(plain, make_cell("all_gather", 1024, model::Placement::in_place), make_record(2, 2000));
-  add_cell(plain, make_cell("all_reduce", 1024), make_record(2, 1000));
-  for (model::Sample& sample : plain.cells[3].samples)
+  RunBuilder run(2);
+  auto plain = run.trial()
+                   .cell("all_reduce", 4096, 3000)
+                   .cell("all_reduce", 4096, 2000, {.placement = model::Placement::in_place})
+                   .cell("all_gather", 1024, 2000, {.placement = model::Placement::in_place})
+                   .cell("all_reduce", 1024, 1000);
+  for (model::Sample& sample : plain->cells[3].samples)
     sample.launch_ns = 700 * sample.iterations;
-  auto swept = make_trial({.id = 1, .settings = {{"NCCL_ALGO", "Tree"}}});
-  add_cell(swept, make_cell("all_reduce", 8192), make_record(2, 9000));
-  run.trials = {plain, swept};
+  run.trial({{"NCCL_ALGO", "Tree"}}).cell("all_reduce", 8192, 9000);
 
   auto points = cost_points(run, setting_results(run));
 
@@ -38,12 +37,12 @@ TEST_CASE("Collectives with default settings are points, out of place before in 
 }
 
 TEST_CASE("Buckets of a step without computing are points too") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {make_trial({})};
+  RunBuilder run(2);
+  auto trial = run.trial();
   workload::StepLabel label{.pattern = "ddp", .model = "m", .ranks = {0, 1}};
   for (auto parts : {workload::StepParts::all, workload::StepParts::communication}) {
     label.parts = parts;
-    add_step_cell(run.trials[0], {.label = label});
+    add_step_cell(*trial, {.label = label});
   }
 
   auto points = cost_points(run, setting_results(run));
@@ -56,9 +55,9 @@ TEST_CASE("Buckets of a step without computing are points too") {
 }
 
 TEST_CASE("Buckets are carried out as the step's companion saw all of them") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {make_trial({}), make_trial({.id = 1})};
-  run.trials[1].spec.purpose = model::Purpose::companion;
+  RunBuilder run(2);
+  run.trial();
+  run.trial({}, model::Purpose::companion);
   const workload::StepLabel label{
       .pattern = "ddp", .model = "m", .ranks = {0, 1}, .parts = workload::StepParts::communication};
   for (model::TrialRecord& trial : run.trials)

@@ -3,9 +3,9 @@
 
 #include "analysis/predict/step_runs.h"
 #include "analysis/report/prediction_report.h"
-#include "analysis/run_builder.h"
 #include "analysis/statistics/statistics.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 #include "workload/models/catalogue.h"
 
 #include <algorithm>
@@ -19,6 +19,7 @@
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 using workload::Scaling;
 using workload::StepPattern;
 using workload::StepRequest;

@@ -3,7 +3,7 @@
 
 #include "analysis/predict/step_runs.h"
 
-#include "analysis/run_builder.h"
+#include "support/run_builder.h"
 #include "workload/step_cells.h"
 
 #include <algorithm>
@@ -12,6 +12,9 @@
 #include <numeric>
 
 namespace ncclprobe::analysis_test {
+
+using namespace support;
+
 namespace {
 
 using model::Collective;
@@ -99,13 +102,13 @@ model::Run known_run(const workload::StepRequest& request, const std::vector<int
 model::Run simulated_run(const workload::StepRequest& request, const std::vector<int>& ranks,
                          int processes, int steps, const CellTimes& times) {
   const int world = *std::max_element(ranks.begin(), ranks.end());
-  model::Run run = make_gpu_run(world);
+  RunBuilder run(world);
   std::vector<std::vector<int>> sets;
   for (int count : ranks)
     sets.push_back(first_ranks(count));
   auto made = workload::make_step_cells({.steps = {request}, .rank_sets = sets}, world, {});
   for (int process = 0; process < processes; ++process) {
-    auto trial = make_trial({.id = process, .replicate = process, .ranks = world});
+    auto trial = run.trial();
     for (const model::Cell& cell : made->cells) {
       const auto label = workload::read_step_label(cell.label);
       const OperationTime time_ns = times(process, *label, cell.schedule);
@@ -124,9 +127,8 @@ model::Run simulated_run(const workload::StepRequest& request, const std::vector
                                   .batch = 0,
                                   .iterations = steps,
                                   .elapsed_ns = std::llround(begin_ns)});
-      add_cell(trial, cell, std::move(record));
+      trial.cell(cell, std::move(record));
     }
-    run.trials.push_back(std::move(trial));
   }
   return run;
 }

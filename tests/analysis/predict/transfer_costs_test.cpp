@@ -17,7 +17,7 @@ double ring_ns(int ranks, std::uint64_t bytes) {
   return 5000 + 2 * (n - 1) * 1000 + 2 * (n - 1) / n * static_cast<double>(bytes) / 100;
 }
 
-std::vector<Point> ring_points(const std::vector<int>& ranks) {
+std::vector<Point> exact_points(const std::vector<int>& ranks) {
   std::vector<Point> points;
   for (int n : ranks)
     for (std::uint64_t bytes = 1 << 16; bytes <= 1 << 28; bytes *= 8)
@@ -30,7 +30,7 @@ constexpr std::uint64_t k_bytes = 1 << 20;
 } // namespace
 
 TEST_CASE("Each number of ranks is left out in turn") {
-  std::vector<Point> points = ring_points({2, 4, 8});
+  std::vector<Point> points = exact_points({2, 4, 8});
 
   const TransferCosts exact(points, 64);
   for (Point& point : points)
@@ -51,7 +51,7 @@ TEST_CASE("Each number of ranks is left out in turn") {
 }
 
 TEST_CASE("What lacks a second size is said as it is") {
-  std::vector<Point> points = ring_points({2, 4});
+  std::vector<Point> points = exact_points({2, 4});
   points.push_back(
       {.collective = Collective::all_to_all, .ranks = 8, .bytes = k_bytes, .time_ns = 9000});
   const TransferCosts costs(points, 64);
@@ -82,14 +82,14 @@ TEST_CASE("Errors count for messages that are bound by latency as much") {
 }
 
 TEST_CASE("With one number of ranks measured no interval is told for another") {
-  const TransferCosts costs(ring_points({8}), 64);
+  const TransferCosts costs(exact_points({8}), 64);
 
   CHECK(costs.of({Collective::all_reduce, 8, 8, 1, k_bytes}, {})->half_width.has_value());
   CHECK_FALSE(costs.of({Collective::all_reduce, 16, 16, 1, k_bytes}, {})->half_width.has_value());
 }
 
 TEST_CASE("What was not measured, or lies between nodes, is asked for") {
-  const TransferCosts costs(ring_points({2, 4, 8}), 8);
+  const TransferCosts costs(exact_points({2, 4, 8}), 8);
 
   auto gather = costs.of({Collective::all_gather, 8, 8, 1, k_bytes}, {});
   auto beyond = costs.of({Collective::all_reduce, 16, 8, 1, k_bytes}, {});
@@ -101,7 +101,7 @@ TEST_CASE("What was not measured, or lies between nodes, is asked for") {
 }
 
 TEST_CASE("Groups that share the wires between nodes each have a part of them") {
-  const TransferCosts costs(ring_points({2, 4, 8}), 8);
+  const TransferCosts costs(exact_points({2, 4, 8}), 8);
   const InterNode wires{10, 1000};
   const std::uint64_t bytes = 1 << 28;
 

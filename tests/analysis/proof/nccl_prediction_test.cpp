@@ -4,14 +4,15 @@
 #include "analysis/proof/nccl_prediction.h"
 #include "analysis/report/nccl_section.h"
 #include "analysis/report/written.h"
-#include "analysis/run_builder.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 #include <nlohmann/json.hpp>
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 
 namespace {
 
@@ -26,41 +27,35 @@ model::Cell reduce_cell() {
   return cell;
 }
 
-model::TrialRecord companion(int id, const std::vector<model::Setting>& settings,
-                             const std::string& way) {
-  model::TrialRecord trial = make_trial({.id = id, .settings = settings});
-  trial.spec.purpose = model::Purpose::companion;
-  add_cell(trial, reduce_cell(), make_record(2, 1000, 0, 1));
+void add_companion(RunBuilder& run, const std::vector<model::Setting>& settings,
+                   const std::string& way) {
+  auto trial = run.trial(settings, model::Purpose::companion);
+  trial.cell(reduce_cell(), make_record(2, 1000, 0, 1));
   for (int rank = 0; rank < 2; ++rank) {
     model::Evidence evidence{rank, "", "v5", {}};
     evidence.choices = {{0, "AllReduce", "ncclFloat32", k_count, "RING", way, 4, -1}};
-    trial.evidence.push_back(evidence);
+    trial->evidence.push_back(evidence);
   }
-  trial.evidence[0].log = "n:1:1 [0] NCCL INFO comm 0x1 rank 0 nRanks 2 nNodes 1 localRanks 2\n"
-                          "n:1:1 [0] NCCL INFO   Algorithm   |   Ring |\n"
-                          "n:1:1 [0] NCCL INFO   Protocol    |   LL128 | Simple |\n"
-                          "n:1:1 [0] NCCL INFO  AllReduce | 20.0/ 200.0 | 30.0/ 250.0 |\n";
-  return trial;
+  trial->evidence[0].log = "n:1:1 [0] NCCL INFO comm 0x1 rank 0 nRanks 2 nNodes 1 localRanks 2\n"
+                           "n:1:1 [0] NCCL INFO   Algorithm   |   Ring |\n"
+                           "n:1:1 [0] NCCL INFO   Protocol    |   LL128 | Simple |\n"
+                           "n:1:1 [0] NCCL INFO  AllReduce | 20.0/ 200.0 | 30.0/ 250.0 |\n";
 }
 
 // Default by LL128 in 50 us, NCCL_PROTO=Simple in 40 us.
-model::Run swept_run() {
-  model::Run run = make_gpu_run(2);
+RunBuilder swept_run() {
+  RunBuilder run(2);
   const std::vector<model::Setting> simple{{"NCCL_PROTO", "Simple"}};
-  auto measure = [&](const std::vector<model::Setting>& settings, int replicate,
-                     std::int64_t time_ns) {
-    auto trial = make_trial(
-        {.id = static_cast<int>(run.trials.size()), .settings = settings, .replicate = replicate});
-    add_cell(trial, reduce_cell(), make_record(2, time_ns));
-    run.trials.push_back(std::move(trial));
+  auto measure = [&](const std::vector<model::Setting>& settings, std::int64_t time_ns) {
+    run.trial(settings).cell(reduce_cell(), make_record(2, time_ns));
   };
   for (int block = 0; block < 5; ++block) {
-    measure({}, 2 * block, 50'000 + 10 * block);
-    measure({}, 2 * block + 1, 50'005 + 10 * block);
-    measure(simple, block, 40'000 + 10 * block);
+    measure({}, 50'000 + 10 * block);
+    measure({}, 50'005 + 10 * block);
+    measure(simple, 40'000 + 10 * block);
   }
-  run.trials.push_back(companion(15, {}, "LL128"));
-  run.trials.push_back(companion(16, simple, "SIMPLE"));
+  add_companion(run, {}, "LL128");
+  add_companion(run, simple, "SIMPLE");
   return run;
 }
 

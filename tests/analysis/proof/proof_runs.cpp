@@ -3,7 +3,12 @@
 
 #include "analysis/proof/proof_runs.h"
 
+#include "support/run_builder.h"
+
 namespace ncclprobe::analysis_test {
+
+using namespace support;
+
 namespace {
 
 constexpr std::uint64_t k_reduced_floats = 256;
@@ -25,12 +30,10 @@ model::Cell send_cell() {
   return cell;
 }
 
-model::TrialRecord companion(int id, const std::vector<model::Setting>& settings) {
-  model::TrialRecord trial = make_trial({.id = id, .settings = settings});
-  trial.spec.purpose = model::Purpose::companion;
-  add_cell(trial, reduce_cell(), make_record(2, 1000, 0, 1));
-  add_cell(trial, send_cell(), make_record(2, 1000, 0, 1));
-  return trial;
+TrialBuilder add_companion(RunBuilder& run, std::vector<model::Setting> settings) {
+  return run.trial(std::move(settings), model::Purpose::companion)
+      .cell(reduce_cell(), make_record(2, 1000, 0, 1))
+      .cell(send_cell(), make_record(2, 1000, 0, 1));
 }
 
 void add_evidence(model::TrialRecord& trial, const std::string& algorithm,
@@ -53,16 +56,14 @@ void add_evidence(model::TrialRecord& trial, const std::string& algorithm,
 } // namespace
 
 model::Run proof_run() {
-  model::Run run = make_gpu_run(2);
-  auto base = companion(0, {});
-  add_evidence(base, "RING", "");
-  auto same = companion(1, {{"NCCL_NTHREADS", "256"}});
-  add_evidence(same, "RING", "NCCL_NTHREADS set by environment to 256.");
-  auto tree = companion(2, {{"NCCL_ALGO", "Tree"}});
-  add_evidence(tree, "TREE", "NCCL_ALGO set by environment to Tree");
-  auto failed = companion(3, {{"NCCL_BUFFSIZE", "1"}});
-  failed.outcome = {model::OutcomeKind::crashed, "rank 1 in a cell: signal 7 (Bus error)", {1}};
-  run.trials = {base, same, tree, failed};
+  RunBuilder run(2);
+  add_evidence(*add_companion(run, {}), "RING", "");
+  add_evidence(*add_companion(run, {{"NCCL_NTHREADS", "256"}}), "RING",
+               "NCCL_NTHREADS set by environment to 256.");
+  add_evidence(*add_companion(run, {{"NCCL_ALGO", "Tree"}}), "TREE",
+               "NCCL_ALGO set by environment to Tree");
+  add_companion(run, {{"NCCL_BUFFSIZE", "1"}})->outcome = {
+      model::OutcomeKind::crashed, "rank 1 in a cell: signal 7 (Bus error)", {1}};
   run.header.planned_trials = 4;
   return run;
 }

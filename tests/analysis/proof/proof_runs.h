@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/run_builder.h"
+#include "model/run.h"
 
 namespace ncclprobe::analysis_test {
 

@@ -5,12 +5,14 @@
 #include "analysis/proof/proof_runs.h"
 #include "analysis/results/cell_summary.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 #include <algorithm>
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 
 namespace {
 
@@ -24,7 +26,7 @@ const SettingProof& proof_of(const std::vector<SettingProof>& proofs, const std:
 } // namespace
 
 TEST_CASE("a run without companions has no proofs, and companions are no measurements") {
-  CHECK(setting_proofs(make_gpu_run(2)).empty());
+  CHECK(setting_proofs(RunBuilder(2)).empty());
   CHECK(setting_results(proof_run()).empty());
 }
 

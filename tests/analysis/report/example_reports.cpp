@@ -3,10 +3,13 @@
 
 #include "analysis/report/example_reports.h"
 
-#include "analysis/run_builder.h"
 #include "analysis/steps/step_builder.h"
+#include "support/run_builder.h"
 
 namespace ncclprobe::analysis_test {
+
+using namespace support;
+
 namespace {
 
 using model::OutcomeKind;
@@ -20,24 +23,17 @@ std::int64_t model_time_ns(std::uint64_t bytes, int permille = 1000) {
   return (11'000 + static_cast<std::int64_t>(bytes) / 250) * permille / 1000;
 }
 
-void add_sizes(model::TrialRecord& trial, const std::string& workload,
+void add_sizes(TrialBuilder trial, const std::string& workload,
                const std::vector<std::uint64_t>& sizes, int permille) {
   for (std::uint64_t bytes : sizes)
-    add_cell(trial, make_cell(workload, bytes),
-             make_record(trial.spec.ranks, model_time_ns(bytes, permille), 20));
+    trial.cell(workload, bytes, model_time_ns(bytes, permille), {.step_ns = 20});
 }
 
-void end_all(model::TrialRecord& trial, const std::string& phase, const std::string& exit) {
-  for (model::WorkerRecord& worker : trial.workers) {
+void end_all(TrialBuilder trial, const std::string& phase, const std::string& exit) {
+  for (model::WorkerRecord& worker : trial->workers) {
     worker.last_phase = phase;
     worker.exit = exit;
   }
-}
-
-model::CellRecord ended(OutcomeKind kind, const std::string& reason, std::vector<int> ranks) {
-  model::CellRecord record;
-  record.outcome = {kind, reason, std::move(ranks)};
-  return record;
 }
 
 } // namespace
@@ -45,7 +41,7 @@ model::CellRecord ended(OutcomeKind kind, const std::string& reason, std::vector
 model::Run sweep_run() {
   const std::vector<std::uint64_t> sizes{k_kib,     16 * k_kib, 256 * k_kib,
                                          4 * k_mib, 64 * k_mib, 256 * k_mib};
-  model::Run run = make_gpu_run(8);
+  RunBuilder run(8);
   run.header.argv = {"ncclprobe", "--set", "NCCL_ALGO=Ring,Tree", "--set", "NCCL_PROTO=LL,Simple",
                      "--repeat",  "5"};
   run.header.environment = {{"NCCL_DEBUG", "WARN"}, {"NCCL_IB_DISABLE", "1"}};
@@ -61,24 +57,20 @@ model::Run sweep_run() {
       {{{"NCCL_ALGO", "Tree"}, {"NCCL_PROTO", "Simple"}, {"NCCL_MIN_CTAS", "16"}},
        {900, 908, 904, 899, 902}}};
   for (const Entry& entry : entries)
-    for (std::size_t replicate = 0; replicate < entry.permille.size(); ++replicate) {
-      auto trial = make_trial({.id = static_cast<int>(run.trials.size()),
-                               .settings = entry.settings,
-                               .replicate = static_cast<int>(replicate),
-                               .ranks = 8});
-      add_sizes(trial, "all_reduce", sizes, entry.permille[replicate]);
+    for (int permille : entry.permille) {
+      auto trial = run.trial(entry.settings);
+      add_sizes(trial, "all_reduce", sizes, permille);
       // Only large messages gain from this setting.
       bool tree = entry.settings.size() == 3;
-      add_sizes(trial, "all_gather", {k_mib}, tree ? 1000 : entry.permille[replicate]);
-      add_sizes(trial, "all_gather", {16 * k_mib}, entry.permille[replicate]);
-      run.trials.push_back(trial);
+      add_sizes(trial, "all_gather", {k_mib}, tree ? 1000 : permille);
+      add_sizes(trial, "all_gather", {16 * k_mib}, permille);
     }
   run.header.planned_trials = static_cast<int>(run.trials.size());
   return run;
 }
 
 model::Run failures_run() {
-  model::Run run = make_gpu_run(4);
+  RunBuilder run(4);
   run.header.hosts.push_back(run.header.hosts[0]);
   run.header.hosts[1].hostname = "node02";
   run.header.hosts[1].libraries[0].version = "2.27.7";
@@ -86,100 +78,83 @@ model::Run failures_run() {
   run.header.ranks[3] = {.rank = 3, .host = 1, .device = 1};
   const std::vector<std::uint64_t> sizes{64 * k_kib, k_mib, 16 * k_mib};
 
-  auto plain = make_trial({.id = 0, .ranks = 4});
+  auto plain = run.trial();
   add_sizes(plain, "all_reduce", sizes, 1000);
-  plain.cells[1].check = {};
-  plain.cells[1].check.why_unchecked = "the oracle does not know f32 avg of 3 ranks";
-  run.trials.push_back(plain);
+  plain->cells[1].check = {.why_unchecked = "the oracle does not know f32 avg of 3 ranks"};
 
   for (int replicate = 0; replicate < 2; ++replicate) {
-    auto trial = make_trial({.id = 1 + replicate,
-                             .settings = {{"NCCL_SOCKET_IFNAME", "nosuch0"}},
-                             .replicate = replicate,
-                             .ranks = 4});
+    auto trial = run.trial({{"NCCL_SOCKET_IFNAME", "nosuch0"}});
     for (std::uint64_t bytes : sizes)
-      add_cell(trial, make_cell("all_reduce", bytes), ended(OutcomeKind::not_run, "", {}));
-    trial.outcome = {OutcomeKind::failed,
-                     "ncclCommInitRank: internal error (Bootstrap : no socket interface found)",
-                     {0, 1, 2, 3}};
+      trial.cell(make_cell("all_reduce", bytes), make_record(OutcomeKind::not_run, ""));
+    trial->outcome = {OutcomeKind::failed,
+                      "ncclCommInitRank: internal error (Bootstrap : no socket interface found)",
+                      {0, 1, 2, 3}};
     end_all(trial, "communicator_init", "exit 3");
-    for (auto& worker : trial.workers)
+    for (auto& worker : trial->workers)
       worker.output_tail =
           "\x1b[31mnode01:4000 [0] bootstrap.cc:57 NCCL WARN Bootstrap : no socket "
           "interface found\x1b[0m\n\n";
-    run.trials.push_back(trial);
   }
 
-  auto hang = make_trial({.id = 3, .settings = {{"NCCL_P2P_DISABLE", "1"}}, .ranks = 4});
+  auto hang = run.trial({{"NCCL_P2P_DISABLE", "1"}});
   add_sizes(hang, "all_reduce", {64 * k_kib}, 1000);
-  add_cell(hang, make_cell("all_reduce", k_mib),
-           ended(OutcomeKind::timed_out, "no result from rank 2 within 30.0 s", {2}));
-  add_cell(hang, make_cell("all_reduce", 16 * k_mib), ended(OutcomeKind::not_run, "", {}));
+  hang.cell(make_cell("all_reduce", k_mib),
+            make_record(OutcomeKind::timed_out, "no result from rank 2 within 30.0 s", {2}));
+  hang.cell(make_cell("all_reduce", 16 * k_mib), make_record(OutcomeKind::not_run, ""));
   end_all(hang, "cell", "stopped: signal 15 (Terminated)");
-  for (auto& worker : hang.workers)
+  for (auto& worker : hang->workers)
     worker.last_cell = 1;
-  hang.workers[2].exit = "stopped: signal 9 (Killed)";
-  run.trials.push_back(hang);
+  hang->workers[2].exit = "stopped: signal 9 (Killed)";
 
-  auto crash = make_trial({.id = 4, .settings = {{"NCCL_BUFFSIZE", "1"}}, .ranks = 4});
-  add_cell(crash, make_cell("all_reduce", 64 * k_kib),
-           ended(OutcomeKind::crashed, "worker of rank 1 died: signal 7 (Bus error)", {1}));
+  auto crash = run.trial({{"NCCL_BUFFSIZE", "1"}});
+  crash.cell(make_cell("all_reduce", 64 * k_kib),
+             make_record(OutcomeKind::crashed, "worker of rank 1 died: signal 7 (Bus error)", {1}));
   end_all(crash, "cell", "stopped: signal 9 (Killed)");
-  crash.workers[1].exit = "signal 7 (Bus error)";
-  crash.workers[1].output_tail = "line one\nline two\n";
-  run.trials.push_back(crash);
+  crash->workers[1].exit = "signal 7 (Bus error)";
+  crash->workers[1].output_tail = "line one\nline two\n";
 
-  auto wrong = make_trial({.id = 5, .settings = {{"NCCL_PROTO", "LL128"}}, .ranks = 4});
+  auto wrong = run.trial({{"NCCL_PROTO", "LL128"}});
   add_sizes(wrong, "all_reduce", sizes, 800);
-  wrong.cells[2].outcome = {OutcomeKind::wrong_data, "wrong data on rank 3", {3}};
-  wrong.cells[2].check.wrong = 17;
-  wrong.cells[2].check.elements = 4'194'304;
-  wrong.cells[2].check.first_wrong = "rank 3 element 17: 5 instead of 6";
-  wrong.outcome = wrong.cells[2].outcome;
-  run.trials.push_back(wrong);
+  wrong->cells[2].outcome = {OutcomeKind::wrong_data, "wrong data on rank 3", {3}};
+  wrong->cells[2].check.wrong = 17;
+  wrong->cells[2].check.elements = 4'194'304;
+  wrong->cells[2].check.first_wrong = "rank 3 element 17: 5 instead of 6";
+  wrong->outcome = wrong->cells[2].outcome;
 
-  auto skipped = make_trial({.id = 6, .settings = {{"NCCL_CTA_POLICY", "2"}}, .ranks = 4});
+  auto skipped = run.trial({{"NCCL_CTA_POLICY", "2"}});
   for (std::uint64_t bytes : sizes)
-    add_cell(skipped, make_cell("all_reduce", bytes),
-             ended(OutcomeKind::skipped, "ncclAlltoAll is not in NCCL 2.27.7; 2.28 has it", {}));
-  run.trials.push_back(skipped);
+    skipped.cell(
+        make_cell("all_reduce", bytes),
+        make_record(OutcomeKind::skipped, "ncclAlltoAll is not in NCCL 2.27.7; 2.28 has it"));
 
   run.header.planned_trials = static_cast<int>(run.trials.size());
   return run;
 }
 
 model::Run synthetic_run() {
-  model::Run run = make_cpu_run(4);
+  auto run = RunBuilder::on_cpus(4);
   run.header.backend = "synthetic";
   run.header.backend_reason = "asked for with --backend synthetic";
   run.header.synthetic = true;
   run.header.mpi_version.clear();
   for (const std::vector<model::Setting>& settings :
        {std::vector<model::Setting>{}, std::vector<model::Setting>{{"NCCL_PROTO", "LL"}}}) {
-    auto trial = make_trial({.id = static_cast<int>(run.trials.size()),
-                             .settings = settings,
-                             .ranks = 4,
-                             .backend = "synthetic"});
+    auto trial = run.trial(settings);
     for (Placement placement : {Placement::out_of_place, Placement::in_place})
       for (std::uint64_t bytes : {std::uint64_t{8}, k_kib}) {
         auto record = make_record(4, model_time_ns(bytes, settings.empty() ? 1000 : 500));
-        record.check = {};
-        record.check.why_unchecked = "the synthetic backend moves no data";
-        add_cell(trial, make_cell("broadcast", bytes, placement), record);
+        record.check = {.why_unchecked = "the synthetic backend moves no data"};
+        trial.cell(make_cell("broadcast", bytes, placement), record);
       }
-    run.trials.push_back(trial);
   }
   run.header.planned_trials = 2;
   return run;
 }
 
 model::Run latency_run() {
-  model::Run run = make_gpu_run(2);
+  RunBuilder run(2);
   auto add = [&](std::vector<model::Setting> settings, int replicate, model::Purpose purpose) {
-    auto trial = make_trial({.id = static_cast<int>(run.trials.size()),
-                             .settings = std::move(settings),
-                             .replicate = replicate});
-    trial.spec.purpose = purpose;
+    auto trial = run.trial(std::move(settings), purpose);
     for (std::uint64_t bytes : {std::uint64_t{8}, k_kib}) {
       auto cell = make_cell("all_reduce", bytes);
       cell.label.variant = "graph";
@@ -200,9 +175,8 @@ model::Run latency_run() {
                                      .temperature_c = 40 + rank,
                                      .power_mw = 300'000,
                                      .throttle_reasons = replicate == 1 && rank == 1 ? 0x4 : 0x0});
-      add_cell(trial, cell, record);
+      trial.cell(cell, record);
     }
-    run.trials.push_back(trial);
   };
   for (int replicate = 0; replicate < 2; ++replicate)
     add({}, replicate, model::Purpose::measure);
@@ -213,19 +187,18 @@ model::Run latency_run() {
 }
 
 model::Run stopped_run() {
-  model::Run run = make_cpu_run(2);
-  auto trial = make_trial({.id = 0, .backend = "host"});
+  auto run = RunBuilder::on_cpus(2);
+  auto trial = run.trial();
   for (std::uint64_t bytes : {k_kib, 64 * k_kib})
-    add_cell(trial, make_cell("all_reduce", bytes),
-             ended(OutcomeKind::not_run, "the run was stopped", {}));
-  run.trials.push_back(trial);
+    trial.cell(make_cell("all_reduce", bytes),
+               make_record(OutcomeKind::not_run, "the run was stopped"));
   run.header.planned_trials = 6;
   return run;
 }
 
 model::Run steps_run() {
   using workload::StepParts;
-  model::Run run = make_gpu_run(4);
+  RunBuilder run(4);
   run.header.argv = {"ncclprobe", "run", "--workload", "ddp", "--model", "gpt2-124m"};
   // 10 ms forward, 20 backward, 2 of optimizer; channels slow computing, fewer slow communication.
   auto lengths = [](int ranks, StepParts parts, int setting, int rank, std::int64_t shift_ns) {
@@ -253,10 +226,7 @@ model::Run steps_run() {
       std::vector<model::Setting> settings;
       if (setting == 1)
         settings = {{"NCCL_MAX_CTAS", "4"}};
-      auto trial = make_trial({.id = static_cast<int>(run.trials.size()),
-                               .settings = settings,
-                               .replicate = replicate,
-                               .ranks = 4});
+      auto trial = run.trial(settings);
       for (int ranks : {1, 2, 4})
         for (StepParts parts : {StepParts::all, StepParts::compute, StepParts::communication}) {
           if (ranks == 1 && parts == StepParts::communication)
@@ -273,18 +243,17 @@ model::Run steps_run() {
             cell.lengths.push_back(lengths(ranks, parts, setting, rank,
                                            shifts_ns[static_cast<std::size_t>(replicate)]));
           }
-          add_step_cell(trial, cell);
-          trial.cells.back().conditions.push_back({.rank = 0,
-                                                   .when = model::Condition::When::during,
-                                                   .sm_clock_mhz = ranks == 4 ? 1905 : 1980});
+          add_step_cell(*trial, cell);
+          trial->cells.back().conditions.push_back({.rank = 0,
+                                                    .when = model::Condition::When::during,
+                                                    .sm_clock_mhz = ranks == 4 ? 1905 : 1980});
           if (replicate == 0 && ranks == 4 && parts == StepParts::all) {
-            auto& condition = trial.cells.back().conditions.emplace_back();
+            auto& condition = trial->cells.back().conditions.emplace_back();
             condition = {.rank = 3, .when = model::Condition::When::during, .sm_clock_mhz = 1905};
             condition.memory_used_bytes = std::uint64_t{21} << 30;
             condition.throttle_reasons = setting == 0 ? 0x4 : 0;
           }
         }
-      run.trials.push_back(std::move(trial));
     }
   // The effect of the settings, from one companion of each.
   for (int setting : {0, 1}) {
@@ -306,7 +275,7 @@ model::Run steps_run() {
 }
 
 model::Run empty_run() {
-  model::Run run = make_cpu_run(2);
+  auto run = RunBuilder::on_cpus(2);
   run.header.planned_trials = 6;
   return run;
 }

@@ -4,12 +4,13 @@
 #include "analysis/report/launch_section.h"
 #include "analysis/report/report.h"
 #include "analysis/report/written.h"
-#include "analysis/run_builder.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 
 namespace {
 
@@ -26,14 +27,13 @@ model::Cell cell_of(const std::string& variant, std::uint64_t bytes = 512) {
   return cell;
 }
 
-model::Run run_with(std::vector<model::Setting> settings = {}) {
-  model::Run run = make_gpu_run(2);
-  auto trial = make_trial({.settings = std::move(settings)});
-  add_cell(trial, cell_of(""), record_of(12'000, 4'000));
-  add_cell(trial, cell_of("graph"), record_of(9'000, 3'000));
-  add_cell(trial, cell_of("priority=-5"), record_of(12'600, 4'100));
-  add_cell(trial, cell_of("graph", 1024), record_of(9'000, 3'000)); // not measured directly
-  run.trials.push_back(trial);
+RunBuilder run_with(std::vector<model::Setting> settings = {}) {
+  RunBuilder run(2);
+  run.trial(std::move(settings))
+      .cell(cell_of(""), record_of(12'000, 4'000))
+      .cell(cell_of("graph"), record_of(9'000, 3'000))
+      .cell(cell_of("priority=-5"), record_of(12'600, 4'100))
+      .cell(cell_of("graph", 1024), record_of(9'000, 3'000)); // not measured directly
   return run;
 }
 
@@ -72,15 +72,14 @@ TEST_CASE("the report shows what a graph and a priority change") {
 }
 
 TEST_CASE("long names of what was launched in two ways wrap") {
-  model::Run run = make_gpu_run(2);
-  auto trial = make_trial({});
+  RunBuilder run(2);
+  auto trial = run.trial();
   model::Cell cell = make_cell("reduce_scatter", 1'048'572, model::Placement::in_place);
   cell.label.type = model::DataType::f8e4m3;
   for (const char* variant : {"streams=2", "streams=2 graph"}) {
     cell.label.variant = variant;
-    add_cell(trial, cell, record_of(1'000'000, 900'000));
+    trial.cell(cell, record_of(1'000'000, 900'000));
   }
-  run.trials.push_back(trial);
 
   const auto results = setting_results(run);
   CHECK(text_of(launch_report(run, results)) ==
@@ -94,10 +93,8 @@ TEST_CASE("long names of what was launched in two ways wrap") {
 }
 
 TEST_CASE("what moves no data has no size and no bandwidth") {
-  model::Run run = make_gpu_run(2);
-  auto trial = make_trial({});
-  add_cell(trial, make_cell("empty_kernel", 0), record_of(4'000, 3'000));
-  run.trials.push_back(trial);
+  RunBuilder run(2);
+  run.trial().cell(make_cell("empty_kernel", 0), record_of(4'000, 3'000));
 
   std::string text = render_report(run, Format::table);
 
@@ -106,10 +103,8 @@ TEST_CASE("what moves no data has no size and no bandwidth") {
 }
 
 TEST_CASE("runs that did not measure the host's part show none") {
-  model::Run run = make_gpu_run(2);
-  auto trial = make_trial({});
-  add_cell(trial, cell_of(""), record_of(12'000, -1));
-  run.trials.push_back(trial);
+  RunBuilder run(2);
+  run.trial().cell(cell_of(""), record_of(12'000, -1));
 
   auto results = setting_results(run);
   REQUIRE(results.size() == 1);

@@ -3,8 +3,8 @@
 
 #include "analysis/predict/step_runs.h"
 #include "analysis/report/prediction_report.h"
-#include "analysis/run_builder.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 #include "workload/models/catalogue.h"
 #include "workload/step_label.h"
 
@@ -15,6 +15,7 @@
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 
 namespace {
 
@@ -233,12 +234,11 @@ TEST_CASE("Collectives that a run lacks come from another") {
   request.model = *workload::make_model("linear:256x8");
   request.batch = 64;
   const model::Run alone = known_run(request, {1}, {1, 1});
-  model::Run collectives = make_gpu_run(4);
-  collectives.trials = {make_trial({.ranks = 4})};
+  RunBuilder collectives(4);
+  auto trial = collectives.trial();
   for (const cost_model::Point& point : known_points({4}))
-    add_cell(collectives.trials[0],
-             make_cell(std::string(model::to_string(point.collective)), point.bytes),
-             make_record(4, static_cast<std::int64_t>(point.time_ns)));
+    trial.cell(std::string(model::to_string(point.collective)), point.bytes,
+               static_cast<std::int64_t>(point.time_ns));
   PredictionRequest wanted{.ranks = {4}, .ranks_per_node = 8};
 
   auto refused = predict(alone, wanted);

@@ -3,24 +3,25 @@
 
 #include "analysis/report/problems.h"
 #include "analysis/report/written.h"
-#include "analysis/run_builder.h"
 #include "analysis/steps/step_builder.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 using workload::StepParts;
 
 TEST_CASE("steps that failed are named by their ranks and parts, not by bytes") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {make_trial({})};
+  RunBuilder run(2);
+  auto trial = run.trial();
   workload::StepLabel step{.pattern = "ddp", .model = "m", .ranks = {0, 1}, .batch = 8};
   for (StepParts parts : {StepParts::all, StepParts::compute}) {
     step.parts = parts;
-    add_step_cell(run.trials[0], {.label = step, .bytes = 6'230'444'800});
-    run.trials[0].cells.back().outcome = {model::OutcomeKind::failed, "out of memory", {1}};
+    add_step_cell(*trial, {.label = step, .bytes = 6'230'444'800});
+    trial->cells.back().outcome = {model::OutcomeKind::failed, "out of memory", {1}};
   }
-  run.trials[0].outcome = run.trials[0].cells.back().outcome;
+  trial->outcome = trial->cells.back().outcome;
 
   const std::string text = text_of(analysis::problem_report(run));
 

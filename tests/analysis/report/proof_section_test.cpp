@@ -7,12 +7,14 @@
 #include "analysis/report/written.h"
 #include "support/catch.h"
 #include "support/golden.h"
+#include "support/run_builder.h"
 
 #include <nlohmann/json.hpp>
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 
 TEST_CASE("what the settings did reads as agreed") {
   support::check_golden("report-proof.txt", text_of(proof_report(proof_run())));
@@ -21,8 +23,8 @@ TEST_CASE("what the settings did reads as agreed") {
 }
 
 TEST_CASE("a run without companions says nothing of proofs") {
-  CHECK(text_of(proof_report(make_gpu_run(2))).empty());
-  CHECK(render_report(make_gpu_run(2), Format::json).find("\"proof\"") == std::string::npos);
+  CHECK(text_of(proof_report(RunBuilder(2))).empty());
+  CHECK(render_report(RunBuilder(2), Format::json).find("\"proof\"") == std::string::npos);
 }
 
 TEST_CASE("a companion that failed is told once, and is no failed measurement") {

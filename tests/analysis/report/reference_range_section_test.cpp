@@ -4,19 +4,18 @@
 #include "analysis/report/reference_range_section.h"
 #include "analysis/report_value/report_writers.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 namespace ncclprobe::analysis {
 namespace {
 
 model::Run run_of(const std::string& backend) {
-  model::Run run;
+  support::RunBuilder run(8);
   run.header.backend = backend;
-  model::Gpu gpu;
-  gpu.name = "NVIDIA H200";
-  gpu.compute_capability = "9.0";
-  gpu.nvlinks = 18;
-  run.header.hosts = {model::Host{}};
-  run.header.hosts[0].gpus.assign(8, gpu);
+  for (model::Gpu& gpu : run.header.hosts[0].gpus) {
+    gpu.compute_capability = "9.0";
+    gpu.nvlinks = 18;
+  }
   return run;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/run_builder.h"
 #include "store/run_file.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 #include "support/scratch_folder.h"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 using namespace ncclprobe;
-using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 
 namespace {
 
@@ -22,11 +22,13 @@ constexpr std::int64_t k_bytes_of_sample = sizeof(model::Sample);
 
 std::filesystem::path stored_run(const support::ScratchFolder& folder, int batches) {
   auto file = folder / fmt::format("{}.h5", batches);
-  REQUIRE(store::begin_run(file, make_cpu_run(k_ranks).header));
+  auto run = RunBuilder::on_cpus(k_ranks);
+  REQUIRE(store::begin_run(file, run.header));
   for (int id = 0; id < k_trials; ++id) {
-    auto trial = make_trial({.id = id, .replicate = id, .ranks = k_ranks, .backend = "host"});
-    add_cell(trial, make_cell("all_reduce", 1 << 20), make_record(k_ranks, 5'000 + id, 3, batches));
-    REQUIRE(store::write_part(file, trial));
+    auto trial =
+        run.trial().cell("all_reduce", 1 << 20, 5'000 + id, {.step_ns = 3, .batches = batches});
+    REQUIRE(store::write_part(file, *trial));
+    trial->cells.clear();
   }
   REQUIRE(store::fold(file));
   return file;

@@ -3,10 +3,10 @@
 
 #include "analysis/report/example_reports.h"
 #include "analysis/report/report.h"
-#include "analysis/run_builder.h"
 #include "base/text_layout.h"
 #include "support/catch.h"
 #include "support/golden.h"
+#include "support/run_builder.h"
 
 #include <nlohmann/json.hpp>
 
@@ -17,6 +17,7 @@
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 using ncclprobe::support::check_golden;
 
 namespace {
@@ -138,14 +139,14 @@ TEST_CASE("the terminal report fits 100 columns and is plain text") {
 }
 
 TEST_CASE("huge sizes and long settings still fit 100 columns") {
-  model::Run run = make_gpu_run(2);
-  auto plain = make_trial({.id = 0});
-  auto swept = make_trial({.id = 1, .settings = {{"NCCL_TOPO_FILE", std::string(200, 'x')}}});
-  for (auto* trial : {&plain, &swept})
-    for (model::Placement placement : {model::Placement::out_of_place, model::Placement::in_place})
-      add_cell(*trial, make_cell("reduce_scatter", (std::uint64_t{1} << 40) - 1, placement),
-               make_record(2, trial == &plain ? 3'600'000'000'000 : 1'800'000'000'000));
-  run.trials = {plain, swept};
+  RunBuilder run(2);
+  auto plain = run.trial();
+  auto swept = run.trial({{"NCCL_TOPO_FILE", std::string(200, 'x')}});
+  for (model::Placement placement : {model::Placement::out_of_place, model::Placement::in_place}) {
+    constexpr std::uint64_t bytes = (std::uint64_t{1} << 40) - 1;
+    plain.cell("reduce_scatter", bytes, 3'600'000'000'000, {.placement = placement});
+    swept.cell("reduce_scatter", bytes, 1'800'000'000'000, {.placement = placement});
+  }
 
   for (const std::string& line : lines_of(render_report(run, Format::table))) {
     INFO(line);
@@ -197,12 +198,9 @@ TEST_CASE("wrong data shouts before and after everything else") {
 }
 
 TEST_CASE("wrong data shows even if the cell left no samples") {
-  model::Run run = make_gpu_run(2);
-  auto trial = make_trial({});
-  auto record = make_record(2, 100, 0, 0);
-  record.outcome = {model::OutcomeKind::wrong_data, "wrong data on rank 1", {1}};
-  add_cell(trial, make_cell("all_reduce", 8), record);
-  run.trials = {trial};
+  RunBuilder run(2);
+  run.trial().cell(make_cell("all_reduce", 8),
+                   make_record(model::OutcomeKind::wrong_data, "wrong data on rank 1", {1}));
 
   CHECK_THAT(render_report(run, Format::table), ContainsSubstring("!!! WRONG DATA"));
 }
@@ -321,19 +319,13 @@ TEST_CASE("a run that was cut short says how far it came") {
 }
 
 TEST_CASE("a size without a verdict counts as no difference in its range") {
-  model::Run run = make_gpu_run(1);
-  auto add = [&](std::vector<model::Setting> settings, int replicate, std::int64_t large_ns) {
-    int id = static_cast<int>(run.trials.size());
-    auto trial =
-        make_trial({.id = id, .settings = std::move(settings), .replicate = replicate, .ranks = 1});
-    add_cell(trial, make_cell("broadcast", 8), make_record(1, 1000 + id % 3));
-    add_cell(trial, make_cell("broadcast", 16), make_record(1, large_ns + id % 3));
-    run.trials.push_back(trial);
-  };
-  for (int replicate = 0; replicate < 10; ++replicate)
-    add({}, replicate, 4000);
-  for (int replicate = 0; replicate < 5; ++replicate)
-    add({{"NCCL_ALGO", "Tree"}}, replicate, 1000);
+  RunBuilder run(1);
+  for (int id = 0; id < 10; ++id)
+    run.trial().cell("broadcast", 8, 1000 + id % 3).cell("broadcast", 16, 4000 + id % 3);
+  for (int id = 10; id < 15; ++id)
+    run.trial({{"NCCL_ALGO", "Tree"}})
+        .cell("broadcast", 8, 1000 + id % 3)
+        .cell("broadcast", 16, 1000 + id % 3);
 
   std::string text = render_report(run, Format::table);
 
@@ -343,14 +335,9 @@ TEST_CASE("a size without a verdict counts as no difference in its range") {
 }
 
 TEST_CASE("with few processes a difference is shown in parentheses, without a verdict") {
-  model::Run run = make_gpu_run(1);
-  for (int id = 0; id < 2; ++id) {
-    auto trial = make_trial({.id = id, .ranks = 1});
-    if (id == 1)
-      trial = make_trial({.id = id, .settings = {{"NCCL_ALGO", "Tree"}}, .ranks = 1});
-    add_cell(trial, make_cell("broadcast", 1024), make_record(1, id == 0 ? 1000 : 800));
-    run.trials.push_back(trial);
-  }
+  RunBuilder run(1);
+  run.trial().cell("broadcast", 1024, 1000);
+  run.trial({{"NCCL_ALGO", "Tree"}}).cell("broadcast", 1024, 800);
 
   std::string text = render_report(run, Format::table);
 
@@ -403,11 +390,8 @@ TEST_CASE("throttled cells are marked in every format") {
 }
 
 TEST_CASE("a size without elements has no data that could be ok") {
-  model::Run run = make_gpu_run(1);
-  auto trial = make_trial({.ranks = 1});
-  add_cell(trial, make_cell("broadcast", 0), make_record(1, 1000));
-  trial.cells[0].check.elements = 0;
-  run.trials = {trial};
+  RunBuilder run(1);
+  run.trial().cell("broadcast", 0, 1000)->cells[0].check.elements = 0;
 
   std::string data = split_fields(lines_of(render_report(run, Format::csv))[1])[25];
   std::string text = render_report(run, Format::table);
@@ -418,25 +402,23 @@ TEST_CASE("a size without elements has no data that could be ok") {
 }
 
 TEST_CASE("workers that the supervisor stopped are no sign of a killer from outside") {
-  model::Run run = make_gpu_run(2);
-  auto trial = make_trial({});
-  trial.outcome = {model::OutcomeKind::crashed, "worker of rank 1 died", {1}};
-  trial.workers[0].exit = "stopped: signal 9 (Killed)";
-  trial.workers[1].exit = "signal 11 (Segmentation fault)";
-  run.trials = {trial};
+  RunBuilder run(2);
+  auto trial = run.trial();
+  trial->outcome = {model::OutcomeKind::crashed, "worker of rank 1 died", {1}};
+  trial->workers[0].exit = "stopped: signal 9 (Killed)";
+  trial->workers[1].exit = "signal 11 (Segmentation fault)";
   CHECK_THAT(render_report(run, Format::table), !ContainsSubstring("out-of-memory"));
 
-  run.trials[0].workers[1].exit = "signal 9 (Killed)";
+  trial->workers[1].exit = "signal 9 (Killed)";
   CHECK_THAT(render_report(run, Format::table), ContainsSubstring("out-of-memory"));
 }
 
 TEST_CASE("a start that takes too long points to the time allowed for starting") {
-  model::Run run = make_gpu_run(2);
-  auto trial = make_trial({});
-  trial.outcome = {model::OutcomeKind::timed_out, "ranks 0,1 were not ready within 1 s", {0, 1}};
-  for (auto& worker : trial.workers)
+  RunBuilder run(2);
+  auto trial = run.trial();
+  trial->outcome = {model::OutcomeKind::timed_out, "ranks 0,1 were not ready within 1 s", {0, 1}};
+  for (auto& worker : trial->workers)
     worker.last_phase = "communicator_init";
-  run.trials = {trial};
 
   CHECK_THAT(render_report(run, Format::table), ContainsSubstring("--startup-timeout"));
 }

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/report/verdict_section.h"
-#include "analysis/run_builder.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 using Catch::Matchers::StartsWith;
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
-using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 
 namespace {
 
@@ -95,19 +95,11 @@ TEST_CASE("the answer is made of findings with their values") {
 }
 
 TEST_CASE("a noisy run is told what to do and which trial was disturbed") {
-  model::Run run = make_gpu_run(1);
-  auto add_trial = [&](std::vector<model::Setting> settings, int replicate, std::int64_t time_ns) {
-    auto trial = make_trial({.id = static_cast<int>(run.trials.size()),
-                             .settings = std::move(settings),
-                             .replicate = replicate,
-                             .ranks = 1});
-    add_cell(trial, make_cell("broadcast", 1000), make_record(1, time_ns));
-    run.trials.push_back(trial);
-  };
+  RunBuilder run(1);
   for (int i = 0; i < 10; ++i)
-    add_trial({}, i, 1000 + 150 * (i % 3));
+    run.trial().cell("broadcast", 1000, 1000 + 150 * (i % 3));
   for (int i = 0; i < 5; ++i)
-    add_trial({{"A", "1"}}, i, i == 2 ? 3450 : 1150);
+    run.trial({{"A", "1"}}).cell("broadcast", 1000, i == 2 ? 3450 : 1150);
   auto results = setting_results(run);
 
   std::string advice = in_words(noise_advice(run, results, judge(results)));
@@ -118,7 +110,7 @@ TEST_CASE("a noisy run is told what to do and which trial was disturbed") {
 }
 
 TEST_CASE("a quiet run needs no advice") {
-  CHECK(noise_advice(make_gpu_run(1), {}, {}).empty());
+  CHECK(noise_advice(RunBuilder(1), {}, {}).empty());
 }
 
 TEST_CASE("without settings there is no question to answer") {

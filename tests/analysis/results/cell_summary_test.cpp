@@ -2,24 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/results/cell_summary.h"
-#include "analysis/run_builder.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
-using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 
 namespace {
 
 // Default settings, one all_reduce of 1000 bytes on two ranks, in one process per time.
-model::Run run_of_processes(const std::vector<std::int64_t>& times_ns) {
-  model::Run run = make_gpu_run(2);
-  for (std::int64_t time_ns : times_ns) {
-    int id = static_cast<int>(run.trials.size());
-    auto trial = make_trial({.id = id, .replicate = id});
-    add_cell(trial, make_cell("all_reduce", 1000), make_record(2, time_ns, 10));
-    run.trials.push_back(trial);
-  }
+RunBuilder run_of_processes(const std::vector<std::int64_t>& times_ns) {
+  RunBuilder run(2);
+  for (std::int64_t time_ns : times_ns)
+    run.trial().cell("all_reduce", 1000, time_ns, {.step_ns = 10});
   return run;
 }
 
@@ -83,10 +79,8 @@ TEST_CASE("with one process the spread is that of its batches") {
 }
 
 TEST_CASE("one batch in one process has no spread") {
-  model::Run run = make_gpu_run(2);
-  auto trial = make_trial({});
-  add_cell(trial, make_cell("all_reduce", 8), make_record(2, 100, 0, 1));
-  run.trials = {trial};
+  RunBuilder run(2);
+  run.trial().cell("all_reduce", 8, 100, {.batches = 1});
 
   auto results = setting_results(run);
 
@@ -96,11 +90,8 @@ TEST_CASE("one batch in one process has no spread") {
 }
 
 TEST_CASE("the same cell twice in one trial counts as one process") {
-  model::Run run = make_gpu_run(2);
-  auto trial = make_trial({});
-  add_cell(trial, make_cell("all_reduce", 8), make_record(2, 100));
-  add_cell(trial, make_cell("all_reduce", 8), make_record(2, 300));
-  run.trials = {trial};
+  RunBuilder run(2);
+  run.trial().cell("all_reduce", 8, 100).cell("all_reduce", 8, 300);
 
   auto results = setting_results(run);
 
@@ -111,15 +102,13 @@ TEST_CASE("the same cell twice in one trial counts as one process") {
 }
 
 TEST_CASE("settings, sizes and placements are kept apart, the default first") {
-  model::Run run = make_gpu_run(2);
-  auto tree = make_trial({.id = 0, .settings = {{"NCCL_ALGO", "Tree"}}});
-  add_cell(tree, make_cell("all_reduce", 64), make_record(2, 100));
-  auto plain = make_trial({.id = 1});
-  add_cell(plain, make_cell("broadcast", 8), make_record(2, 100));
-  add_cell(plain, make_cell("all_reduce", 64), make_record(2, 100));
-  add_cell(plain, make_cell("all_reduce", 8, model::Placement::in_place), make_record(2, 100));
-  add_cell(plain, make_cell("all_reduce", 8), make_record(2, 100));
-  run.trials = {tree, plain};
+  RunBuilder run(2);
+  run.trial({{"NCCL_ALGO", "Tree"}}).cell("all_reduce", 64, 100);
+  run.trial()
+      .cell("broadcast", 8, 100)
+      .cell("all_reduce", 64, 100)
+      .cell("all_reduce", 8, 100, {.placement = model::Placement::in_place})
+      .cell("all_reduce", 8, 100);
 
   std::vector<std::string> order;
   for (const SettingResult& result : setting_results(run))
@@ -134,14 +123,14 @@ TEST_CASE("settings, sizes and placements are kept apart, the default first") {
 }
 
 TEST_CASE("settings with different values on some ranks are not pooled") {
-  model::Run run = run_of_processes({100, 200});
+  RunBuilder run = run_of_processes({100, 200});
   run.trials[1].spec.process.per_rank[1] = {{"NCCL_HOSTID", "b"}};
 
   CHECK(setting_results(run).size() == 2);
 }
 
 TEST_CASE("in-process settings make a setting of their own") {
-  model::Run run = run_of_processes({100});
+  RunBuilder run = run_of_processes({100});
   run.trials[0].spec.cells[0].settings = {{"algorithm", "Ring"}};
 
   auto results = setting_results(run);
@@ -152,13 +141,11 @@ TEST_CASE("in-process settings make a setting of their own") {
 }
 
 TEST_CASE("cells that ended before a crash count, the others do not") {
-  model::Run run = make_gpu_run(2);
-  auto trial = make_trial({});
-  add_cell(trial, make_cell("all_reduce", 8), make_record(2, 100));
-  auto crashed = make_record(2, 100);
-  crashed.outcome = {model::OutcomeKind::crashed, "worker of rank 1 died", {1}};
-  add_cell(trial, make_cell("all_reduce", 16), crashed);
-  run.trials = {trial};
+  RunBuilder run(2);
+  run.trial()
+      .cell("all_reduce", 8, 100)
+      .cell("all_reduce", 16, 100,
+            {.outcome = {model::OutcomeKind::crashed, "worker of rank 1 died", {1}}});
 
   auto results = setting_results(run);
 
@@ -167,7 +154,7 @@ TEST_CASE("cells that ended before a crash count, the others do not") {
 }
 
 TEST_CASE("wrong data in one process marks the setting") {
-  model::Run run = run_of_processes({100, 200});
+  RunBuilder run = run_of_processes({100, 200});
   run.trials[1].cells[0].outcome = {model::OutcomeKind::wrong_data, "2 elements wrong", {1}};
   run.trials[1].cells[0].check.wrong = 2;
   run.trials[1].cells[0].check.first_wrong = "rank 1 element 17: 5 instead of 6";
@@ -181,7 +168,7 @@ TEST_CASE("wrong data in one process marks the setting") {
 }
 
 TEST_CASE("one unchecked process makes the setting unchecked, with the reason") {
-  model::Run run = run_of_processes({100, 200});
+  RunBuilder run = run_of_processes({100, 200});
   run.trials[0].cells[0].check = {};
   run.trials[0].cells[0].check.why_unchecked = "in place";
 
@@ -192,7 +179,8 @@ TEST_CASE("one unchecked process makes the setting unchecked, with the reason") 
 }
 
 TEST_CASE("n of busbw is the size of the communicator that is timed") {
-  auto trial = make_trial({.ranks = 8});
+  RunBuilder run(8);
+  auto trial = run.trial();
   auto cell = make_cell("all_reduce", 1000);
   cell.schedule.communicators = {{"world", {}}, {"half", {0, 2, 4, 6}}};
   model::CollectiveOp operation;
@@ -200,6 +188,6 @@ TEST_CASE("n of busbw is the size of the communicator that is timed") {
   cell.schedule.operations = {{model::BarrierOp{}, {}}, {operation, {}}};
   cell.schedule.timed = {1, 2};
 
-  CHECK(communicator_size(trial.spec, cell) == 4);
-  CHECK(communicator_size(trial.spec, make_cell("all_reduce", 8)) == 8);
+  CHECK(communicator_size(trial->spec, cell) == 4);
+  CHECK(communicator_size(trial->spec, make_cell("all_reduce", 8)) == 8);
 }

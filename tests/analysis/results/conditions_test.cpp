@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/results/conditions.h"
-#include "analysis/run_builder.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
-using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 using When = model::Condition::When;
 
 namespace {
@@ -36,18 +36,15 @@ TEST_CASE("reasons are told in words") {
 }
 
 TEST_CASE("the summary spans all readings of measuring trials and counts throttled cells once") {
-  model::Run run = make_gpu_run(1);
-  auto trial = make_trial({.ranks = 1});
-  auto record = make_record(1, 100);
-  record.conditions = {{.when = When::before, .sm_clock_mhz = 1980, .temperature_c = 40},
-                       {.when = When::during, .sm_clock_mhz = 1500, .throttle_reasons = 0x20},
-                       {.when = When::after, .temperature_c = 70, .throttle_reasons = 0x20}};
-  add_cell(trial, make_cell("broadcast", 8), record);
-  add_cell(trial, make_cell("broadcast", 16), make_record(1, 100)); // nothing read
-  auto companion = trial;
-  companion.spec.purpose = model::Purpose::companion;
-  companion.cells[0].conditions[0].sm_clock_mhz = 300;
-  run.trials = {trial, companion};
+  RunBuilder run(1);
+  run.trial()
+      .cell("broadcast", 8, 100,
+            {.conditions = {{.when = When::before, .sm_clock_mhz = 1980, .temperature_c = 40},
+                            {.when = When::during, .sm_clock_mhz = 1500, .throttle_reasons = 0x20},
+                            {.when = When::after, .temperature_c = 70, .throttle_reasons = 0x20}}})
+      .cell("broadcast", 16, 100); // nothing read
+  run.trial({}, model::Purpose::companion)
+      .cell("broadcast", 8, 100, {.conditions = {{.when = When::before, .sm_clock_mhz = 300}}});
 
   auto summary = summarise_conditions(run);
 
@@ -60,38 +57,32 @@ TEST_CASE("the summary spans all readings of measuring trials and counts throttl
 }
 
 TEST_CASE("throttling that could not be read is not known, rather than absent") {
-  model::Run run = make_gpu_run(1);
-  auto trial = make_trial({.ranks = 1});
-  auto record = make_record(1, 100);
-  record.conditions = {{.when = When::after, .sm_clock_mhz = 1980}};
-  add_cell(trial, make_cell("broadcast", 8), record);
-  run.trials = {trial};
+  RunBuilder run(1);
+  run.trial().cell("broadcast", 8, 100,
+                   {.conditions = {{.when = When::after, .sm_clock_mhz = 1980}}});
 
   CHECK_FALSE(summarise_conditions(run).throttle_reasons.has_value());
 }
 
 TEST_CASE("other processes on a GPU and memory errors that come in a run are told, by rank") {
-  model::Run run = make_gpu_run(2);
-  auto trial = make_trial({.ranks = 2});
-  auto record = make_record(2, 100);
-  record.conditions = {{.rank = 0, .when = When::before, .processes = 1, .corrected_errors = 7},
-                       {.rank = 0, .when = When::after, .processes = 1, .corrected_errors = 7},
-                       {.rank = 1,
-                        .when = When::before,
-                        .processes = 1,
-                        .corrected_errors = 4,
-                        .uncorrected_errors = 0},
-                       {.rank = 1,
-                        .when = When::after,
-                        .processes = 2,
-                        .corrected_errors = 6,
-                        .uncorrected_errors = 1}};
-  add_cell(trial, make_cell("broadcast", 8), record);
-  for (auto& one : record.conditions)
-    one.processes = 1;
-  record.conditions[3].corrected_errors = 9;
-  add_cell(trial, make_cell("broadcast", 16), record);
-  run.trials = {trial};
+  RunBuilder run(2);
+  std::vector<model::Condition> read{
+      {.rank = 0, .when = When::before, .processes = 1, .corrected_errors = 7},
+      {.rank = 0, .when = When::after, .processes = 1, .corrected_errors = 7},
+      {.rank = 1,
+       .when = When::before,
+       .processes = 1,
+       .corrected_errors = 4,
+       .uncorrected_errors = 0},
+      {.rank = 1,
+       .when = When::after,
+       .processes = 2,
+       .corrected_errors = 6,
+       .uncorrected_errors = 1}};
+  auto trial = run.trial().cell("broadcast", 8, 100, {.conditions = read});
+  read[3].processes = 1;
+  read[3].corrected_errors = 9;
+  trial.cell("broadcast", 16, 100, {.conditions = read});
 
   auto summary = summarise_conditions(run);
 
@@ -107,43 +98,33 @@ TEST_CASE("other processes on a GPU and memory errors that come in a run are tol
 }
 
 TEST_CASE("nothing disturbs where nothing was read, or only our own process was there") {
-  model::Run run = make_gpu_run(1);
-  auto trial = make_trial({.ranks = 1});
-  auto record = make_record(1, 100);
-  record.conditions = {{.when = When::before, .sm_clock_mhz = 1980},
-                       {.when = When::after, .processes = 1, .corrected_errors = 3}};
-  add_cell(trial, make_cell("broadcast", 8), record);
-  run.trials = {trial};
+  RunBuilder run(1);
+  run.trial().cell("broadcast", 8, 100,
+                   {.conditions = {{.when = When::before, .sm_clock_mhz = 1980},
+                                   {.when = When::after, .processes = 1, .corrected_errors = 3}}});
 
   CHECK(disturbances(summarise_conditions(run)).empty());
 }
 
 TEST_CASE("memory errors that came between trials are not the run's") {
-  model::Run run = make_gpu_run(1);
-  for (std::uint64_t before : {100U, 40U, 900U}) { // of another GPU, or days later
-    auto trial = make_trial({.id = static_cast<int>(run.trials.size()), .ranks = 1});
-    auto record = make_record(1, 100);
-    record.conditions = {{.when = When::before, .corrected_errors = before},
-                         {.when = When::after, .corrected_errors = before + 2}};
-    add_cell(trial, make_cell("broadcast", 8), record);
-    run.trials.push_back(trial);
-  }
+  RunBuilder run(1);
+  for (std::uint64_t before : {100U, 40U, 900U}) // of another GPU, or days later
+    run.trial().cell("broadcast", 8, 100,
+                     {.conditions = {{.when = When::before, .corrected_errors = before},
+                                     {.when = When::after, .corrected_errors = before + 2}}});
 
   CHECK(summarise_conditions(run).memory_errors.at(0) == MemoryErrors{6, 0});
 }
 
 TEST_CASE("ranks that share one GPU are no strangers to each other") {
-  model::Run run = make_gpu_run(2);
+  RunBuilder run(2);
   for (model::Gpu& gpu : run.header.hosts[0].gpus) // two MIG instances
     gpu.pci_bus_id = "0000:1b:00.0";
-  auto trial = make_trial({.ranks = 2});
-  auto record = make_record(2, 100);
-  record.conditions = {{.rank = 0, .when = When::before, .processes = 2},
-                       {.rank = 1, .when = When::before, .processes = 2}};
-  add_cell(trial, make_cell("broadcast", 8), record);
-  record.conditions[1].processes = 3;
-  add_cell(trial, make_cell("broadcast", 16), record);
-  run.trials = {trial};
+  std::vector<model::Condition> read{{.rank = 0, .when = When::before, .processes = 2},
+                                     {.rank = 1, .when = When::before, .processes = 2}};
+  auto trial = run.trial().cell("broadcast", 8, 100, {.conditions = read});
+  read[1].processes = 3;
+  trial.cell("broadcast", 16, 100, {.conditions = read});
 
   auto summary = summarise_conditions(run);
 
@@ -152,14 +133,11 @@ TEST_CASE("ranks that share one GPU are no strangers to each other") {
 }
 
 TEST_CASE("cells of which nobody counted the processes are not said to be undisturbed") {
-  model::Run run = make_gpu_run(1);
-  auto trial = make_trial({.ranks = 1});
-  auto record = make_record(1, 100);
-  record.conditions = {{.when = When::before, .sm_clock_mhz = 1980, .processes = 2}};
-  add_cell(trial, make_cell("broadcast", 8), record);
-  record.conditions = {{.when = When::before, .sm_clock_mhz = 1980}};
-  add_cell(trial, make_cell("broadcast", 16), record);
-  run.trials = {trial};
+  RunBuilder run(1);
+  run.trial()
+      .cell("broadcast", 8, 100,
+            {.conditions = {{.when = When::before, .sm_clock_mhz = 1980, .processes = 2}}})
+      .cell("broadcast", 16, 100, {.conditions = {{.when = When::before, .sm_clock_mhz = 1980}}});
 
   CHECK_THAT(disturbances(summarise_conditions(run)), ContainsSubstring("around 1 of 1 cells"));
 }

@@ -5,10 +5,10 @@
 #include "analysis/report/traffic_section.h"
 #include "analysis/report/written.h"
 #include "analysis/results/link_traffic.h"
-#include "analysis/run_builder.h"
 #include "analysis/steps/step_builder.h"
 #include "base/text_layout.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 #include <nlohmann/json.hpp>
 
@@ -18,6 +18,7 @@
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 using When = model::Condition::When;
 
 namespace {
@@ -33,14 +34,10 @@ model::Condition reading(int rank, When when, std::int64_t at_ns, std::uint64_t 
   return one;
 }
 
-model::Run run_with(std::vector<model::Condition> conditions,
+RunBuilder run_with(const std::vector<model::Condition>& conditions,
                     std::vector<model::Setting> settings = {}) {
-  model::Run run = make_gpu_run(2);
-  auto trial = make_trial({.settings = std::move(settings)});
-  auto record = make_record(2, 1'000'000);
-  record.conditions = std::move(conditions);
-  add_cell(trial, make_cell("all_reduce", 1 << 20), record);
-  run.trials.push_back(trial);
+  RunBuilder run(2);
+  run.trial(std::move(settings)).cell("all_reduce", 1 << 20, 1'000'000, {.conditions = conditions});
   for (model::Gpu& gpu : run.header.hosts[0].gpus) {
     gpu.compute_capability = "9.0";
     gpu.nvlinks = 18;

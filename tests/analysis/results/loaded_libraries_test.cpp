@@ -4,9 +4,9 @@
 #include "analysis/proof/proof.h"
 #include "analysis/report/report.h"
 #include "analysis/results/loaded_libraries.h"
-#include "analysis/run_builder.h"
 #include "analysis/verdict/verdict.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 #include <nlohmann/json.hpp>
 
@@ -14,7 +14,7 @@
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
-using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 
 namespace {
 
@@ -22,28 +22,29 @@ constexpr const char* k_a = "/a/libnccl.so.2";
 constexpr const char* k_b = "/b/libnccl.so.2";
 
 // One process of `libraries` under test: two workers, which had `loaded`.
-void add_process(model::Run& run, int replicate, std::vector<model::Setting> libraries,
+void add_process(RunBuilder& run, int replicate, std::vector<model::Setting> libraries,
                  const std::vector<model::Library>& loaded, std::int64_t time_ns) {
-  auto trial = make_trial({.id = static_cast<int>(run.trials.size()), .replicate = replicate});
-  trial.spec.name.clear();
-  trial.spec.libraries = libraries.empty() ? std::vector<model::Setting>{{"nccl", k_a}} : libraries;
-  trial.spec.tested_libraries = std::move(libraries);
-  trial.spec.name = trial.spec.label();
-  trial.workers.clear();
+  auto trial = run.trial();
+  trial->spec.replicate = replicate;
+  trial->spec.name.clear();
+  trial->spec.libraries =
+      libraries.empty() ? std::vector<model::Setting>{{"nccl", k_a}} : libraries;
+  trial->spec.tested_libraries = std::move(libraries);
+  trial->spec.name = trial->spec.label();
+  trial->workers.clear();
   for (int rank = 0; rank < 2; ++rank) {
-    trial.workers.emplace_back().ranks = {rank};
-    trial.workers.back().libraries = loaded;
+    trial->workers.emplace_back().ranks = {rank};
+    trial->workers.back().libraries = loaded;
   }
-  add_cell(trial, make_cell("all_reduce", 1000), make_record(2, time_ns));
-  run.trials.push_back(trial);
+  trial.cell("all_reduce", 1000, time_ns);
 }
 
 const std::vector<model::Library> k_has_a{{"nccl", "2.28.3", "/a/libnccl.so.2.28.3", ""}};
 const std::vector<model::Library> k_has_b{{"nccl", "2.28.9", "/b/libnccl.so.2.28.9", ""}};
 
 // NCCL b against a, a tenth faster; b's workers had `of_b` loaded.
-model::Run library_run(const std::vector<model::Library>& of_b) {
-  model::Run run = make_gpu_run(2);
+RunBuilder library_run(const std::vector<model::Library>& of_b) {
+  RunBuilder run(2);
   for (int i = 0; i < 10; ++i)
     add_process(run, i, {}, k_has_a, 10'000 + i);
   for (int i = 0; i < 5; ++i)
@@ -65,7 +66,7 @@ Comparison compared(const model::Run& run) {
 } // namespace
 
 TEST_CASE("a library is judged against the default as any setting is") {
-  model::Run run = library_run(k_has_b);
+  RunBuilder run = library_run(k_has_b);
 
   CHECK(compared(run).verdict == Verdict::better);
   auto all = setting_libraries(run);
@@ -83,7 +84,7 @@ TEST_CASE("a library is judged against the default as any setting is") {
 TEST_CASE("without the library that was asked for there is no verdict, and the reason is told") {
   std::vector<model::Library> other = k_has_a;
   other[0].problem = "/b/libnccl.so.2 was requested, but /a/libnccl.so.2.28.3 was loaded";
-  model::Run run = library_run(other);
+  RunBuilder run = library_run(other);
 
   Comparison one = compared(run);
   CHECK(one.verdict == Verdict::not_decided);
@@ -103,7 +104,7 @@ TEST_CASE("a library under test that no worker told of is not taken on trust") {
 }
 
 TEST_CASE("the default's library counts as well") {
-  model::Run run = library_run(k_has_b);
+  RunBuilder run = library_run(k_has_b);
   run.trials[3].workers[1].libraries[0].problem =
       "/c/libnccl.so.2 (libnccl.so.2) is loaded as well";
 
@@ -114,7 +115,7 @@ TEST_CASE("the default's library counts as well") {
 }
 
 TEST_CASE("where all loaded the same and nobody chose, the report says nothing of libraries") {
-  model::Run run = make_gpu_run(2);
+  RunBuilder run(2);
   for (int i = 0; i < 10; ++i)
     add_process(run, i, {}, k_has_a, 10'000 + i);
   auto setting = run.trials[0];
@@ -124,11 +125,11 @@ TEST_CASE("where all loaded the same and nobody chose, the report says nothing o
   run.trials.push_back(setting);
 
   CHECK_FALSE(libraries_differ(setting_libraries(run)));
-  CHECK(setting_libraries(make_gpu_run(2)).empty());
+  CHECK(setting_libraries(RunBuilder(2)).empty());
 }
 
 TEST_CASE("a search path that leads to the default's files is a comparison with itself") {
-  model::Run run = library_run(k_has_b);
+  RunBuilder run = library_run(k_has_b);
   auto setting = run.trials[0];
   setting.spec.id = 15;
   setting.spec.process.common = {{"LD_LIBRARY_PATH", "/empty"}};
@@ -143,7 +144,7 @@ TEST_CASE("a search path that leads to the default's files is a comparison with 
 }
 
 TEST_CASE("a companion proves a library by what was loaded") {
-  model::Run run = library_run(k_has_b);
+  RunBuilder run = library_run(k_has_b);
   auto companion = run.trials.back();
   companion.spec.purpose = model::Purpose::companion;
   run.trials.push_back(companion);

@@ -5,16 +5,17 @@
 #include "analysis/report/power_section.h"
 #include "analysis/report/written.h"
 #include "analysis/results/power.h"
-#include "analysis/run_builder.h"
 #include "analysis/steps/step_builder.h"
 #include "base/text_layout.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 #include <nlohmann/json.hpp>
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 using When = model::Condition::When;
 
 namespace {
@@ -35,13 +36,10 @@ model::CellRecord record() {
   return make_record(2, 10'000);
 }
 
-model::Run run_of(std::vector<model::CellRecord> processes) {
-  model::Run run = make_gpu_run(2);
-  for (model::CellRecord& one : processes) {
-    int id = static_cast<int>(run.trials.size());
-    run.trials.push_back(make_trial({.id = id, .replicate = id}));
-    add_cell(run.trials.back(), make_cell("all_reduce", 1 << 20), std::move(one));
-  }
+RunBuilder run_of(const std::vector<model::CellRecord>& processes) {
+  RunBuilder run(2);
+  for (const model::CellRecord& one : processes)
+    run.trial().cell(make_cell("all_reduce", 1 << 20), one);
   return run;
 }
 
@@ -125,8 +123,8 @@ TEST_CASE("power is reported by GPU and in all, with busbw per watt") {
 }
 
 TEST_CASE("rows of power are told apart by placement and mode, and fit the report") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {make_trial({.settings = {{"NCCL_BUFFSIZE", "16777216"}}})};
+  RunBuilder run(2);
+  auto trial = run.trial({{"NCCL_BUFFSIZE", "16777216"}});
   model::Cell cell = make_cell("reduce_scatter", 1'048'572, model::Placement::in_place);
   cell.label.type = model::DataType::f8e4m3;
   for (auto mode : {model::TimingMode::batch, model::TimingMode::latency}) {
@@ -134,7 +132,7 @@ TEST_CASE("rows of power are told apart by placement and mode, and fit the repor
     model::CellRecord one = record();
     read(one, 0, When::during, 1000, 650);
     read(one, 1, When::during, 1000, 1000);
-    add_cell(run.trials[0], cell, std::move(one));
+    trial.cell(cell, std::move(one));
   }
   auto results = setting_results(run);
 
@@ -147,9 +145,8 @@ TEST_CASE("rows of power are told apart by placement and mode, and fit the repor
 }
 
 TEST_CASE("a rank that only looks on at a step is none of its power") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {make_trial({})};
-  add_step_cell(run.trials[0],
+  RunBuilder run(2);
+  add_step_cell(*run.trial(),
                 {.label = {.pattern = "ddp", .model = "m", .ranks = {1}}, .lengths = {{}}});
   read(run.trials[0].cells[0], 0, When::during, 1000, 100);
   read(run.trials[0].cells[0], 1, When::during, 1000, 500);

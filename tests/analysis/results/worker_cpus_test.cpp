@@ -4,51 +4,52 @@
 #include "analysis/proof/proof.h"
 #include "analysis/report/report.h"
 #include "analysis/results/worker_cpus.h"
-#include "analysis/run_builder.h"
 #include "analysis/verdict/verdict.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 #include <nlohmann/json.hpp>
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
-using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 
 namespace {
 
-model::TrialRecord process(const model::Run& run, int replicate, const std::string& asked,
-                           const std::string& cpus, std::int64_t time_ns) {
-  auto trial = make_trial({.id = static_cast<int>(run.trials.size()), .replicate = replicate});
-  trial.spec.cpu_affinity = asked;
-  trial.spec.name.clear();
-  trial.spec.name = trial.spec.label();
-  trial.workers.clear();
+TrialBuilder add_process(RunBuilder& run, int replicate, const std::string& asked,
+                         const std::string& cpus, std::int64_t time_ns,
+                         model::Purpose purpose = model::Purpose::measure) {
+  auto trial = run.trial({}, purpose);
+  trial->spec.replicate = replicate;
+  trial->spec.cpu_affinity = asked;
+  trial->spec.name.clear();
+  trial->spec.name = trial->spec.label();
+  trial->workers.clear();
   for (int rank = 0; rank < 2; ++rank) {
-    model::WorkerRecord& worker = trial.workers.emplace_back();
+    model::WorkerRecord& worker = trial->workers.emplace_back();
     worker.ranks = {rank};
     worker.host = "node1";
     worker.cpus_asked = asked.empty() ? "" : std::to_string(rank);
     worker.cpus = cpus.empty() ? std::to_string(rank) : cpus;
   }
-  add_cell(trial, make_cell("all_reduce", 1000), make_record(2, time_ns));
-  return trial;
+  return trial.cell("all_reduce", 1000, time_ns);
 }
 
 // A core for each rank, a tenth faster than the default, on which its workers say they ran unless
 // `cpus` says otherwise.
-model::Run core_run(const std::string& cpus = "") {
-  model::Run run = make_gpu_run(2);
+RunBuilder core_run(const std::string& cpus = "") {
+  RunBuilder run(2);
   for (int i = 0; i < 10; ++i)
-    run.trials.push_back(process(run, i, "", "0-7", 10'000 + i));
+    add_process(run, i, "", "0-7", 10'000 + i);
   for (int i = 0; i < 5; ++i)
-    run.trials.push_back(process(run, i, "core", cpus, 9'000 + i));
+    add_process(run, i, "core", cpus, 9'000 + i);
   return run;
 }
 
 } // namespace
 
 TEST_CASE("a choice of CPUs is judged as any setting, and shown to have taken effect") {
-  model::Run run = core_run();
+  RunBuilder run = core_run();
   auto results = setting_results(run);
   auto verdicts = judge(results);
   auto all = setting_cpus(run);
@@ -70,14 +71,12 @@ TEST_CASE("a choice of CPUs is judged as any setting, and shown to have taken ef
 }
 
 TEST_CASE("asking for the CPUs that workers have by default is said to change nothing") {
-  model::Run run = core_run();
+  RunBuilder run = core_run();
   for (model::TrialRecord& trial : run.trials)
     if (trial.spec.is_default())
       for (model::WorkerRecord& worker : trial.workers)
         worker.cpus = std::to_string(worker.ranks.front());
-  auto companion = process(run, 0, "core", "", 1);
-  companion.spec.purpose = model::Purpose::companion;
-  run.trials.push_back(companion);
+  add_process(run, 0, "core", "", 1, model::Purpose::companion);
 
   CHECK(setting_cpus(run)[1].changes_nothing());
   CHECK_THAT(render_report(run, Format::table),
@@ -87,7 +86,7 @@ TEST_CASE("asking for the CPUs that workers have by default is said to change no
 }
 
 TEST_CASE("there is no verdict on CPUs that the workers did not run on") {
-  model::Run run = core_run("0-7");
+  RunBuilder run = core_run("0-7");
   auto results = setting_results(run);
   auto verdicts = judge(results);
 
@@ -99,14 +98,13 @@ TEST_CASE("there is no verdict on CPUs that the workers did not run on") {
 }
 
 TEST_CASE("what was refused is told with the reason") {
-  model::Run run = core_run();
-  auto refused = process(run, 0, "8-15", "", 1);
+  RunBuilder run = core_run();
+  model::TrialRecord& refused = *add_process(run, 0, "8-15", "", 1);
   refused.cells.clear();
   refused.spec.cells.clear();
   refused.outcome = {model::OutcomeKind::skipped, "ranks 0,1: CPUs 8-15 may not be used", {0, 1}};
   for (model::WorkerRecord& worker : refused.workers)
     worker.cpus_asked = worker.cpus = "";
-  run.trials.push_back(refused);
 
   CHECK(setting_cpus(run).back().refused == refused.outcome.reason);
   CHECK(setting_cpus(run).back().workers.empty());
@@ -115,19 +113,16 @@ TEST_CASE("what was refused is told with the reason") {
 }
 
 TEST_CASE("runs that choose no CPUs say nothing of them") {
-  model::Run run = make_gpu_run(2);
-  run.trials.push_back(process(run, 0, "", "0-7", 10'000));
+  RunBuilder run(2);
+  add_process(run, 0, "", "0-7", 10'000);
 
   CHECK(setting_cpus(run).empty());
   CHECK_THAT(render_report(run, Format::table), !ContainsSubstring("CPUs that the workers ran on"));
 }
 
 TEST_CASE("a companion proves the CPUs by rank") {
-  model::Run run = core_run();
-  auto companion = process(run, 0, "core", "", 1);
-  companion.spec.purpose = model::Purpose::companion;
-  companion.workers[1].cpus = "0-7";
-  run.trials.push_back(companion);
+  RunBuilder run = core_run();
+  add_process(run, 0, "core", "", 1, model::Purpose::companion)->workers[1].cpus = "0-7";
 
   auto proofs = setting_proofs(run);
   REQUIRE(proofs.size() == 1);

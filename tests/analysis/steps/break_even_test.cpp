@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/run_builder.h"
 #include "analysis/steps/break_even.h"
 #include "analysis/steps/step_builder.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 using steps::BoundBy;
 
 namespace {
@@ -21,13 +22,11 @@ struct Made {
 
 // A process for each. The stretches of the step are those of step_builder.h, in ns.
 Made made_of_processes(const std::vector<StepLengths>& processes, std::vector<int> ranks = {0, 1}) {
-  model::Run run = make_gpu_run(2);
+  RunBuilder run(2);
   for (const StepLengths& lengths : processes) {
-    auto trial = make_trial({.id = static_cast<int>(run.trials.size())});
     std::vector<StepLengths> of_ranks(ranks.size(), lengths);
-    add_step_cell(trial,
+    add_step_cell(*run.trial(),
                   {.label = {.pattern = "ddp", .model = "m", .ranks = ranks}, .lengths = of_ranks});
-    run.trials.push_back(trial);
   }
   Made out;
   out.pooled = setting_results(run);

@@ -1,16 +1,17 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/run_builder.h"
 #include "analysis/steps/by_kernels.h"
 #include "analysis/steps/step_builder.h"
 #include "analysis/steps/step_results.h"
 #include "analysis/timeline/timeline.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 
 namespace {
 
@@ -61,15 +62,14 @@ TEST_CASE("Where kernels were lost or not traced they tell nothing of steps") {
 }
 
 TEST_CASE("A step has what kernels told of its own setting and cell alone") {
-  model::Run run = make_gpu_run(2);
+  RunBuilder run(2);
   for (const std::vector<model::Setting>& settings :
        {std::vector<model::Setting>{}, {{"NCCL_MAX_CTAS", "4"}}}) {
-    auto trial = make_trial({.id = static_cast<int>(run.trials.size()), .settings = settings});
+    auto trial = run.trial(settings);
     for (auto parts : {workload::StepParts::all, workload::StepParts::communication})
-      add_step_cell(trial,
+      add_step_cell(*trial,
                     {.label = {.pattern = "ddp", .model = "m", .ranks = {0, 1}, .parts = parts},
                      .lengths = {{}, {}}});
-    run.trials.push_back(trial);
   }
   const steps::TracedCells traced{{1, steps::by_kernels(trace_of_two_ranks(), 1)}};
 

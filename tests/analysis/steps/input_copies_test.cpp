@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/report/input_copy_section.h"
-#include "analysis/run_builder.h"
 #include "analysis/steps/input_copies.h"
 #include "analysis/steps/step_builder.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis::steps;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 using workload::StepParts;
 
 namespace {
@@ -38,39 +39,32 @@ void add_parts(model::TrialRecord& input_trial, const std::string& copy, const S
 
 // Without a copy the step takes 410 ns. The copy slows buckets down by a quarter and computing by a
 // tenth. It outlasts the step by 5 ns from pinned memory and by 64 ns from pageable.
-model::TrialRecord input_trial(int id) {
-  const std::int64_t scatter = id % 3; // adds some noise
-  model::TrialRecord input_trial = make_trial({.id = id, .replicate = id});
+void add_input_trial(RunBuilder& run) {
+  model::TrialRecord& input_trial = *run.trial();
+  const std::int64_t scatter = input_trial.spec.id % 3; // adds some noise
   add_parts(input_trial, "", {100, 100, 100, 80, 60, 50, scatter}, 0, 0);
   StepLengths slowed{110, 110, 110, 100, 75, 55, scatter, 465};
   add_parts(input_trial, "pinned:1KiB", slowed, 400, 200);
   slowed.copy = 524;
   add_parts(input_trial, "pageable:1KiB", slowed, 450, 250);
-  return input_trial;
 }
 
-std::vector<model::TrialRecord> trials(int count) {
-  std::vector<model::TrialRecord> all;
+RunBuilder input_run(int count) {
+  RunBuilder run(2);
   for (int id = 0; id < count; ++id)
-    all.push_back(input_trial(id));
-  return all;
+    add_input_trial(run);
+  return run;
 }
 
 // Comparisons point into results, and these into the run.
 struct Compared {
-  explicit Compared(std::vector<model::TrialRecord> trials)
-      : run(run_of(std::move(trials))), pooled(setting_results(run)),
-        results(step_results(run, pooled)), found(copy_comparisons(results)) {}
+  explicit Compared(RunBuilder of_run)
+      : run(std::move(of_run)), pooled(setting_results(run)), results(step_results(run, pooled)),
+        found(copy_comparisons(results)) {}
   Compared(const Compared&) = delete;
   Compared& operator=(const Compared&) = delete;
 
-  static model::Run run_of(std::vector<model::TrialRecord> trials) {
-    model::Run run = make_gpu_run(2);
-    run.trials = std::move(trials);
-    return run;
-  }
-
-  model::Run run;
+  RunBuilder run;
   std::vector<SettingResult> pooled;
   std::vector<StepResult> results;
   CopyComparisons found;
@@ -86,7 +80,7 @@ const CopyEffect& effect(const CopyComparison& comparison, Slowed what) {
 } // namespace
 
 TEST_CASE("What an input copy costs is told against the step without one, and adds up") {
-  const Compared compared(trials(6));
+  const Compared compared(input_run(6));
   const CopyComparisons& found = compared.found;
 
   REQUIRE(found.all.size() == 3);
@@ -116,7 +110,7 @@ TEST_CASE("What an input copy costs is told against the step without one, and ad
 }
 
 TEST_CASE("Pageable memory is set against pinned, side by side") {
-  const Compared compared(trials(6));
+  const Compared compared(input_run(6));
   const CopyComparisons& found = compared.found;
 
   const CopyComparison& sides = found.all[2];
@@ -128,7 +122,7 @@ TEST_CASE("Pageable memory is set against pinned, side by side") {
 }
 
 TEST_CASE("Too few processes decide nothing about copies") {
-  const Compared compared(trials(2));
+  const Compared compared(input_run(2));
   const CopyComparisons& found = compared.found;
 
   REQUIRE(found.all.size() == 3);
@@ -143,12 +137,12 @@ TEST_CASE("Too few processes decide nothing about copies") {
 }
 
 TEST_CASE("Half the processes apart by as much as the copy costs: noise") {
-  std::vector<model::TrialRecord> noisy;
+  RunBuilder noisy(2);
   for (int id = 0; id < 8; ++id) {
-    noisy.push_back(make_trial({.id = id, .replicate = id}));
+    auto trial = noisy.trial();
     const std::int64_t more = id % 2 == 0 ? 21 : 20;
-    add_parts(noisy.back(), "", {100, 100, 100, 80, 60, 50, 10}, 0, 0);
-    add_parts(noisy.back(), "pinned:1KiB", {100, 100, 100, 80, 60, 50, 10 + more, 100}, 100,
+    add_parts(*trial, "", {100, 100, 100, 80, 60, 50, 10}, 0, 0);
+    add_parts(*trial, "pinned:1KiB", {100, 100, 100, 80, 60, 50, 10 + more, 100}, 100,
               id % 2 == 0 ? 100 : 110);
   }
 
@@ -162,12 +156,12 @@ TEST_CASE("Half the processes apart by as much as the copy costs: noise") {
 }
 
 TEST_CASE("Copies whose cost scatters more than it could show are too noisy to tell") {
-  std::vector<model::TrialRecord> noisy;
+  RunBuilder noisy(2);
   for (int id = 0; id < 6; ++id) {
-    noisy.push_back(make_trial({.id = id, .replicate = id}));
-    add_parts(noisy.back(), "", {100, 100, 100, 80, 60, 50, 10}, 0, 0);
-    add_parts(noisy.back(), "pinned:1KiB", {100, 100, 100, 80, 60, 50, 10 + 300 * (id % 3), 100},
-              100, 100);
+    auto trial = noisy.trial();
+    add_parts(*trial, "", {100, 100, 100, 80, 60, 50, 10}, 0, 0);
+    add_parts(*trial, "pinned:1KiB", {100, 100, 100, 80, 60, 50, 10 + 300 * (id % 3), 100}, 100,
+              100);
   }
 
   const Compared compared(std::move(noisy));
@@ -179,8 +173,8 @@ TEST_CASE("Copies whose cost scatters more than it could show are too noisy to t
 }
 
 TEST_CASE("Without the step without a copy there is nothing to tell") {
-  std::vector<model::TrialRecord> alone{make_trial({})};
-  add_parts(alone[0], "pinned:1KiB", {.copy = 10}, 10, 10);
+  RunBuilder alone(2);
+  add_parts(*alone.trial(), "pinned:1KiB", {.copy = 10}, 10, 10);
 
   CHECK(Compared(std::move(alone)).found.all.empty());
 }

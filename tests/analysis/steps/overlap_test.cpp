@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/run_builder.h"
 #include "analysis/steps/overlap.h"
 #include "analysis/steps/step_builder.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 using workload::StepParts;
 
 namespace {
@@ -19,19 +20,18 @@ StepCellArguments cell(StepParts parts, const StepLengths& lengths) {
 }
 
 // In the whole step computation takes a tenth longer and the buckets a fifth.
-model::TrialRecord overlap_trial(int id, std::int64_t idle = 0) {
-  model::TrialRecord overlap_trial = make_trial({.id = id, .replicate = id});
+void add_overlap_trial(RunBuilder& run, std::int64_t idle = 0) {
+  model::TrialRecord& overlap_trial = *run.trial();
   add_step_cell(overlap_trial, cell(StepParts::all, {110, 110, 110, 96, 72, 55, idle}));
   add_step_cell(overlap_trial, cell(StepParts::compute, {.idle = 0}));
   add_step_cell(overlap_trial, cell(StepParts::communication, {.idle = 0}));
-  return overlap_trial;
 }
 
 } // namespace
 
 TEST_CASE("Overlap is told from the step as a whole and each of its halves") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {overlap_trial(0)};
+  RunBuilder run(2);
+  add_overlap_trial(run);
   auto pooled = setting_results(run);
   auto results = steps::step_results(run, pooled);
 
@@ -50,8 +50,9 @@ TEST_CASE("Overlap is told from the step as a whole and each of its halves") {
 }
 
 TEST_CASE("Every process gives one value of the overlap, and they an interval") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {overlap_trial(0, 0), overlap_trial(1, 14)};
+  RunBuilder run(2);
+  add_overlap_trial(run);
+  add_overlap_trial(run, 14);
 
   auto pooled = setting_results(run);
   auto results = steps::step_results(run, pooled);
@@ -65,10 +66,10 @@ TEST_CASE("Every process gives one value of the overlap, and they an interval") 
 }
 
 TEST_CASE("Without one of the halves nothing is known of the overlap") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {make_trial({})};
-  add_step_cell(run.trials[0], cell(StepParts::all, {}));
-  add_step_cell(run.trials[0], cell(StepParts::compute, {}));
+  RunBuilder run(2);
+  auto trial = run.trial();
+  add_step_cell(*trial, cell(StepParts::all, {}));
+  add_step_cell(*trial, cell(StepParts::compute, {}));
 
   auto pooled = setting_results(run);
   auto results = steps::step_results(run, pooled);
@@ -78,12 +79,12 @@ TEST_CASE("Without one of the halves nothing is known of the overlap") {
 }
 
 TEST_CASE("Nothing is told of the overlap where an input copy is beside it") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {make_trial({})};
+  RunBuilder run(2);
+  auto trial = run.trial();
   for (StepParts parts : {StepParts::all, StepParts::compute, StepParts::communication}) {
     StepCellArguments copied = cell(parts, {.copy = 20});
     copied.label.options = {"copy=pinned:1KiB"};
-    add_step_cell(run.trials[0], copied);
+    add_step_cell(*trial, copied);
   }
 
   auto pooled = setting_results(run);

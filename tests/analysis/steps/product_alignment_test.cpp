@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/run_builder.h"
 #include "analysis/steps/product_alignment.h"
 #include "analysis/steps/step_builder.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 using model::DataType;
 using steps::ProductAlignment;
 
@@ -16,9 +17,8 @@ namespace {
 
 // A step of two ranks with such products, m x 768 x 768, before everything else.
 std::optional<ProductAlignment> alignment_of(const std::vector<std::uint64_t>& m, DataType type) {
-  model::Run run = make_gpu_run(2);
-  run.trials = {make_trial({})};
-  add_step_cell(run.trials[0],
+  RunBuilder run(2);
+  add_step_cell(*run.trial(),
                 {.label = {.pattern = "ddp", .model = "m", .ranks = {0, 1}}, .lengths = {{}, {}}});
   model::Schedule& schedule = run.trials[0].spec.cells[0].schedule;
   for (std::uint64_t one : m)

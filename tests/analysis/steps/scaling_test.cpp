@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/run_builder.h"
 #include "analysis/steps/scaling.h"
 #include "analysis/steps/step_builder.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 #include <random>
 
@@ -12,6 +12,7 @@ using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis::steps;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 using workload::StepParts;
 
 namespace {
@@ -19,8 +20,9 @@ namespace {
 // 1 rank: no communication, 350 ns. Two ranks: 5 ns more in each of four pieces of computing; rank
 // 1 is another 20 ns late; bucket 1 is exposed for 60 ns, and on rank 0 also for the 20 ns of its
 // wait.
-model::TrialRecord scaling_trial(int id, StepParts without = StepParts::communication) {
-  model::TrialRecord scaling_trial = make_trial({.id = id, .replicate = id});
+model::TrialRecord& add_scaling_trial(RunBuilder& run,
+                                      StepParts without = StepParts::communication) {
+  model::TrialRecord& scaling_trial = *run.trial();
   StepLengths alone{.bucket_0 = 0, .bucket_1 = 0, .idle = 0};
   workload::StepLabel one{.pattern = "ddp", .model = "m", .ranks = {0}};
   workload::StepLabel two{.pattern = "ddp", .model = "m", .ranks = {0, 1}};
@@ -43,8 +45,8 @@ double share(const ScalingPoint& point, Loss loss) {
 } // namespace
 
 TEST_CASE("The loss account names each part of what is lost, and adds up") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {scaling_trial(0, StepParts::compute)};
+  RunBuilder run(2);
+  add_scaling_trial(run, StepParts::compute);
   auto pooled = setting_results(run);
   auto results = step_results(run, pooled);
 
@@ -91,8 +93,8 @@ TEST_CASE("What is said of a loss does not add up to more than the loss") {
 }
 
 TEST_CASE("Without the step's computing by itself, its slowdown is not told apart") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {scaling_trial(0)};
+  RunBuilder run(2);
+  add_scaling_trial(run);
   auto pooled = setting_results(run);
   auto results = step_results(run, pooled);
 
@@ -107,16 +109,16 @@ TEST_CASE("Without the step's computing by itself, its slowdown is not told apar
 }
 
 TEST_CASE("Strong scaling: n ranks should take the n-th part of the time") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {make_trial({})};
+  RunBuilder run(2);
+  auto trial = run.trial();
   workload::StepLabel one{.pattern = "ddp", .model = "m", .ranks = {0}, .batch = 8};
   one.options = {"strong"};
   workload::StepLabel two = one;
   two.ranks = {0, 1};
   two.batch = 4;
-  add_step_cell(run.trials[0], {.label = one, .lengths = {{.bucket_0 = 0, .bucket_1 = 0}}});
+  add_step_cell(*trial, {.label = one, .lengths = {{.bucket_0 = 0, .bucket_1 = 0}}});
   StepLengths half{50, 50, 50, 40, 20, 25, 5};
-  add_step_cell(run.trials[0], {.label = two, .lengths = {half, half}});
+  add_step_cell(*trial, {.label = two, .lengths = {half, half}});
   auto pooled = setting_results(run);
   auto results = step_results(run, pooled);
 
@@ -173,9 +175,9 @@ TEST_CASE("Whatever the steps, the account's terms add up to what is lost") {
 }
 
 TEST_CASE("Several processes give the efficiency and the account an interval") {
-  model::Run run = make_gpu_run(2);
+  RunBuilder run(2);
   for (int id = 0; id < 3; ++id)
-    run.trials.push_back(scaling_trial(id, StepParts::compute));
+    add_scaling_trial(run, StepParts::compute);
   // The second process's GPUs are 46 ns slower at two ranks.
   for (model::Mark& mark : run.trials[1].cells[1].marks)
     if (mark.operation == 23) // "step end"
@@ -196,8 +198,8 @@ TEST_CASE("Several processes give the efficiency and the account an interval") {
 
 TEST_CASE(
     "Clocks below the base's are a term of the account, out of what computing lost by itself") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {scaling_trial(0, StepParts::compute)};
+  RunBuilder run(2);
+  add_scaling_trial(run, StepParts::compute);
   auto clock = [&](std::size_t cell, int rank, int mhz) {
     run.trials[0].cells[cell].conditions.push_back(
         {.rank = rank, .when = model::Condition::When::during, .sm_clock_mhz = mhz});
@@ -222,8 +224,9 @@ TEST_CASE(
 }
 
 TEST_CASE("Two processes are too few for an interval, and it says so") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {scaling_trial(0), scaling_trial(1)};
+  RunBuilder run(2);
+  add_scaling_trial(run);
+  add_scaling_trial(run);
   auto pooled = setting_results(run);
   auto results = step_results(run, pooled);
 
@@ -232,8 +235,8 @@ TEST_CASE("Two processes are too few for an interval, and it says so") {
 }
 
 TEST_CASE("Throttling stands in the account's remarks") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {scaling_trial(0)};
+  RunBuilder run(2);
+  add_scaling_trial(run);
   auto& conditions = run.trials[0].cells[1].conditions;
   conditions.push_back({.rank = 1, .when = model::Condition::When::during, .sm_clock_mhz = 1500});
   conditions.back().throttle_reasons = 0x4;

@@ -3,11 +3,14 @@
 
 #include "analysis/steps/step_builder.h"
 
-#include "analysis/run_builder.h"
+#include "support/run_builder.h"
 
 #include <map>
 
 namespace ncclprobe::analysis_test {
+
+using namespace support;
+
 namespace {
 
 using model::Activity;

@@ -1,31 +1,31 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/run_builder.h"
 #include "analysis/steps/step_builder.h"
 #include "analysis/steps/step_results.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 
 namespace {
 
-model::TrialRecord trial(int id, std::int64_t idle) {
-  model::TrialRecord trial = make_trial({.id = id, .replicate = id});
+void add_idle_trial(RunBuilder& run, std::int64_t idle) {
+  auto trial = run.trial().cell("all_reduce", 1024, 1000);
   StepLengths lengths{.idle = idle};
-  add_cell(trial, make_cell("all_reduce", 1024), make_record(2, 1000));
-  add_step_cell(trial, {.label = {.pattern = "ddp", .model = "m", .ranks = {0, 1}, .batch = 8},
-                        .lengths = {lengths, lengths}});
-  return trial;
+  add_step_cell(*trial, {.label = {.pattern = "ddp", .model = "m", .ranks = {0, 1}, .batch = 8},
+                         .lengths = {lengths, lengths}});
 }
 
 } // namespace
 
 TEST_CASE("A step's figures are medians over processes, its parts mean shares") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {trial(0, 10), trial(1, 30), trial(2, 50)};
+  RunBuilder run(2);
+  for (std::int64_t idle : {10, 30, 50})
+    add_idle_trial(run, idle);
 
   auto pooled = setting_results(run);
   auto results = steps::step_results(run, pooled);
@@ -51,8 +51,9 @@ TEST_CASE("Where ranks share the samples of a step, all of them are told") {
 }
 
 TEST_CASE("A process whose marks are damaged is left out, and the reason is kept") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {trial(0, 10), trial(1, 30)};
+  RunBuilder run(2);
+  add_idle_trial(run, 10);
+  add_idle_trial(run, 30);
   run.trials[1].cells[1].marks.pop_back();
 
   auto pooled = setting_results(run);
@@ -65,8 +66,8 @@ TEST_CASE("A process whose marks are damaged is left out, and the reason is kept
 }
 
 TEST_CASE("A device's memory is the most that was read") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {trial(0, 10)};
+  RunBuilder run(2);
+  add_idle_trial(run, 10);
   for (std::uint64_t bytes : {5, 9, 7}) {
     auto& condition = run.trials[0].cells[1].conditions.emplace_back();
     condition.when = model::Condition::When::during;

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/run_builder.h"
 #include "analysis/suitability/node_in_question.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
-using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 
 namespace {
 
@@ -81,16 +81,16 @@ TEST_CASE("an examination's hosts are told once, with what NCCL took of a GPU at
 }
 
 TEST_CASE("a run's hosts are nodes too, one without GPUs is none") {
-  CHECK(base::value_or_throw(nodes_of(make_gpu_run(2)))[0].gpus[0].count == 2);
-  CHECK(nodes_of(make_cpu_run(2)).error().code == base::Errc::not_found);
+  CHECK(base::value_or_throw(nodes_of(RunBuilder(2)))[0].gpus[0].count == 2);
+  CHECK(nodes_of(RunBuilder::on_cpus(2)).error().code == base::Errc::not_found);
 }
 
 TEST_CASE("of a run too it is told what connecting took of a GPU at the most") {
   using What = model::MemoryUse::What;
-  model::Run run = make_gpu_run(2);
-  run.trials = {make_trial({.ranks = 2})};
+  RunBuilder run(2);
+  auto trial = run.trial();
   for (int rank : {0, 1}) {
-    auto& memory = run.trials[0].workers.at(static_cast<std::size_t>(rank)).memory;
+    auto& memory = trial->workers.at(static_cast<std::size_t>(rank)).memory;
     memory = {{rank, What::opened, 500'000'000},
               {rank, What::connected, rank == 0 ? 800'000'000u : 900'000'000u}};
   }

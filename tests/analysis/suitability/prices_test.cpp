@@ -3,32 +3,33 @@
 
 #include "analysis/report/price_section.h"
 #include "analysis/report/written.h"
-#include "analysis/run_builder.h"
 #include "analysis/steps/step_builder.h"
 #include "analysis/suitability/prices.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 #include <nlohmann/json.hpp>
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 
 namespace {
 
-model::Run run_with_bandwidth() {
-  model::Run run = make_gpu_run(2);
-  run.trials = {make_trial({})};
-  add_cell(run.trials[0], make_cell("all_reduce", 500'000), make_record(2, 20'000));   // 25 GB/s
-  add_cell(run.trials[0], make_cell("all_reduce", 1'000'000), make_record(2, 20'000)); // 50 GB/s
-  add_cell(run.trials[0], make_cell("all_reduce", 4'000'000), make_record(2, 40'000)); // 100 GB/s
+RunBuilder run_with_bandwidth() {
+  RunBuilder run(2);
+  run.trial()
+      .cell("all_reduce", 500'000, 20'000)    // 25 GB/s
+      .cell("all_reduce", 1'000'000, 20'000)  // 50 GB/s
+      .cell("all_reduce", 4'000'000, 40'000); // 100 GB/s
   return run;
 }
 
 } // namespace
 
 TEST_CASE("a price is found by the GPU's own name, by its model, or is that of any") {
-  model::Run run = make_gpu_run(2);
+  RunBuilder run(2);
 
   CHECK(*price_per_gpu(run, {{"NVIDIA H200", 10}}) == 10);
   CHECK(*price_per_gpu(run, {{"H200", 20}}) == 20);
@@ -37,23 +38,23 @@ TEST_CASE("a price is found by the GPU's own name, by its model, or is that of a
 }
 
 TEST_CASE("a GPU without a price is named, none is guessed") {
-  auto price = price_per_gpu(make_gpu_run(2), {{"T4", 800}});
+  auto price = price_per_gpu(RunBuilder(2), {{"T4", 800}});
 
   REQUIRE_FALSE(price);
   CHECK_THAT(price.error().message, ContainsSubstring("H200"));
-  CHECK_FALSE(price_per_gpu(make_cpu_run(2), {{"H200", 1}}));
-  CHECK(*price_per_gpu(make_cpu_run(2), {{"", 5}}) == 5);
+  CHECK_FALSE(price_per_gpu(RunBuilder::on_cpus(2), {{"H200", 1}}));
+  CHECK(*price_per_gpu(RunBuilder::on_cpus(2), {{"", 5}}) == 5);
 }
 
 TEST_CASE("GPUs of different prices cost their mean") {
-  model::Run run = make_gpu_run(2);
+  RunBuilder run(2);
   run.header.hosts[0].gpus[1].name = "Tesla T4";
 
   CHECK(*price_per_gpu(run, {{"H200", 30}, {"T4", 10}}) == 20);
 }
 
 TEST_CASE("a GB/s costs the price of a GPU by the best busbw that each has") {
-  model::Run run = run_with_bandwidth();
+  RunBuilder run = run_with_bandwidth();
   auto results = setting_results(run);
 
   auto costs = bandwidth_costs(results, 30'000);
@@ -65,7 +66,7 @@ TEST_CASE("a GB/s costs the price of a GPU by the best busbw that each has") {
 }
 
 TEST_CASE("what was measured at one size, as launches are, has no price per GB/s") {
-  model::Run run = run_with_bandwidth();
+  RunBuilder run = run_with_bandwidth();
   model::Cell launch = make_cell("all_reduce", 512);
   launch.label.variant = "graph";
   add_cell(run.trials[0], launch, make_record(2, 20'000));
@@ -78,12 +79,12 @@ TEST_CASE("what was measured at one size, as launches are, has no price per GB/s
 }
 
 TEST_CASE("an effective GPU costs the more the less efficient the GPUs are") {
-  model::Run run = make_gpu_run(2);
-  run.trials = {make_trial({})};
+  RunBuilder run(2);
+  auto trial = run.trial();
   StepLengths alone{.bucket_0 = 0, .bucket_1 = 0};
-  add_step_cell(run.trials[0],
+  add_step_cell(*trial,
                 {.label = {.pattern = "ddp", .model = "m", .ranks = {0}}, .lengths = {alone}});
-  add_step_cell(run.trials[0],
+  add_step_cell(*trial,
                 {.label = {.pattern = "ddp", .model = "m", .ranks = {0, 1}}, .lengths = {{}, {}}});
   auto pooled = setting_results(run);
   auto results = steps::step_results(run, pooled);
@@ -105,7 +106,7 @@ TEST_CASE("an effective GPU costs the more the less efficient the GPUs are") {
 }
 
 TEST_CASE("prices are reported with what they are laid on") {
-  model::Run run = run_with_bandwidth();
+  RunBuilder run = run_with_bandwidth();
   auto results = setting_results(run);
 
   const Report report = price_report(run, results, {}, 30'000);
@@ -113,6 +114,6 @@ TEST_CASE("prices are reported with what they are laid on") {
              ContainsSubstring("30000 a GPU, as given") && ContainsSubstring("all_reduce"));
   CHECK(json_of(report, "price")["bandwidth"][0]["price_per_gb_per_s"].get<double>() ==
         Approx(300).epsilon(0.001));
-  CHECK_THAT(text_of(price_report(make_gpu_run(1), {}, {}, 1)),
+  CHECK_THAT(text_of(price_report(RunBuilder(1), {}, {}, 1)),
              ContainsSubstring("Nothing was measured"));
 }

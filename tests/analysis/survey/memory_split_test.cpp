@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/report/report.h"
-#include "analysis/run_builder.h"
 #include "analysis/survey/memory_split.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 #include <nlohmann/json.hpp>
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
-using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 using What = model::MemoryUse::What;
 
 namespace {
@@ -18,9 +18,10 @@ namespace {
 constexpr std::uint64_t k_mib = 1 << 20;
 
 // Readings of a rank in MiB; negative: none.
-model::TrialRecord trial_with(int id, std::vector<model::Setting> settings, bool prepared,
-                              std::vector<std::pair<What, std::uint64_t>> mib) {
-  auto trial = make_trial({.id = id, .settings = std::move(settings), .ranks = 2});
+model::TrialRecord& add_memory_trial(RunBuilder& run, std::vector<model::Setting> settings,
+                                     bool prepared,
+                                     std::vector<std::pair<What, std::uint64_t>> mib) {
+  model::TrialRecord& trial = *run.trial(std::move(settings));
   trial.prepared = prepared;
   for (auto [what, value] : mib)
     trial.workers[1].memory.push_back({1, what, value * k_mib});
@@ -36,7 +37,9 @@ const std::vector<std::pair<What, std::uint64_t>> k_alone{{What::before, 10},
 } // namespace
 
 TEST_CASE("a trial that none came before tells what its memory is for") {
-  auto splits = memory_splits(trial_with(0, {}, false, k_alone));
+  RunBuilder run(2);
+
+  auto splits = memory_splits(add_memory_trial(run, {}, false, k_alone));
 
   CHECK(splits == std::vector<MemorySplit>{
                       {"default", 1, 500 * k_mib, 330 * k_mib, 256 * k_mib, 904 * k_mib}});
@@ -45,14 +48,14 @@ TEST_CASE("a trial that none came before tells what its memory is for") {
 }
 
 TEST_CASE("the first readings of a prepared trial are those of the trial before it") {
-  model::Run run = make_gpu_run(2);
-  run.trials.push_back(trial_with(0, {}, false, k_alone));
-  run.trials.push_back(trial_with(1, {{"NCCL_BUFFSIZE", "8388608"}}, true,
-                                  {{What::before, 2000},
-                                   {What::opened, 1300},
-                                   {What::connected, 900},
-                                   {What::finished, 3000},
-                                   {What::buffers, 256}}));
+  RunBuilder run(2);
+  add_memory_trial(run, {}, false, k_alone);
+  add_memory_trial(run, {{"NCCL_BUFFSIZE", "8388608"}}, true,
+                   {{What::before, 2000},
+                    {What::opened, 1300},
+                    {What::connected, 900},
+                    {What::finished, 3000},
+                    {What::buffers, 256}});
 
   auto splits = memory_splits(run);
 
@@ -68,8 +71,10 @@ TEST_CASE("the first readings of a prepared trial are those of the trial before 
 }
 
 TEST_CASE("memory that others gave back meanwhile makes no split") {
-  auto splits = memory_splits(
-      trial_with(0, {}, false, {{What::before, 900}, {What::opened, 500}, {What::connected, 700}}));
+  RunBuilder run(2);
+
+  auto splits = memory_splits(add_memory_trial(
+      run, {}, false, {{What::before, 900}, {What::opened, 500}, {What::connected, 700}}));
 
   REQUIRE(splits.size() == 1);
   CHECK_FALSE(splits[0].context_bytes.has_value());
@@ -78,17 +83,15 @@ TEST_CASE("memory that others gave back meanwhile makes no split") {
 }
 
 TEST_CASE("reports tell the split of the default and where a setting takes another amount") {
-  model::Run run = make_gpu_run(2);
-  run.trials.push_back(trial_with(0, {}, false, k_alone));
-  run.trials.push_back(
-      trial_with(1, {{"NCCL_BUFFSIZE", "8388608"}}, true,
-                 {{What::connected, 900}, {What::finished, 3000}, {What::buffers, 256}}));
-  run.trials.push_back(
-      trial_with(2, {{"NCCL_ALGO", "Ring"}}, true,
-                 {{What::connected, 840}, {What::finished, 2001}, {What::buffers, 256}}));
-  run.trials.push_back( // others gave memory back while it connected
-      trial_with(3, {{"NCCL_PROTO", "LL"}}, true,
-                 {{What::connected, 300}, {What::finished, 1460}, {What::buffers, 256}}));
+  RunBuilder run(2);
+  add_memory_trial(run, {}, false, k_alone);
+  add_memory_trial(run, {{"NCCL_BUFFSIZE", "8388608"}}, true,
+                   {{What::connected, 900}, {What::finished, 3000}, {What::buffers, 256}});
+  add_memory_trial(run, {{"NCCL_ALGO", "Ring"}}, true,
+                   {{What::connected, 840}, {What::finished, 2001}, {What::buffers, 256}});
+  // Others gave memory back while it connected.
+  add_memory_trial(run, {{"NCCL_PROTO", "LL"}}, true,
+                   {{What::connected, 300}, {What::finished, 1460}, {What::buffers, 256}});
 
   std::string text = render_report(run, Format::table);
   auto json = nlohmann::json::parse(render_report(run, Format::json));

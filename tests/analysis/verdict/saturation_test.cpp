@@ -3,27 +3,28 @@
 
 #include "analysis/report/saturation_section.h"
 #include "analysis/report/written.h"
-#include "analysis/run_builder.h"
 #include "analysis/verdict/saturation.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 #include <nlohmann/json.hpp>
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 
 namespace {
 
 // An all-reduce on two ranks (busbw = algbw) of 1M, 2M, ... with these rates, GB/s.
-model::Run run_with(const std::vector<double>& rates, std::vector<model::Setting> settings = {}) {
-  model::Run run = make_gpu_run(2);
-  run.trials = {make_trial({.settings = std::move(settings)})};
+RunBuilder run_with(const std::vector<double>& rates, std::vector<model::Setting> settings = {}) {
+  RunBuilder run(2);
+  auto trial = run.trial(std::move(settings));
   std::uint64_t bytes = 1 << 20;
   for (double rate : rates) {
     // Rank 1 takes 1 ns longer, the mean half of that.
     auto time_ns = static_cast<std::int64_t>(static_cast<double>(bytes) / rate);
-    add_cell(run.trials[0], make_cell("all_reduce", bytes), make_record(2, time_ns));
+    trial.cell("all_reduce", bytes, time_ns);
     bytes *= 2;
   }
   return run;

@@ -1,26 +1,23 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/run_builder.h"
 #include "analysis/verdict/slowest_trial.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
-using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 
 namespace {
 
-model::Run run_of(const std::vector<std::vector<std::int64_t>>& times_ns_of_trials) {
-  model::Run run = make_gpu_run(1);
+RunBuilder run_of(const std::vector<std::vector<std::int64_t>>& times_ns_of_trials) {
+  RunBuilder run(1);
   for (const auto& times_ns : times_ns_of_trials) {
-    auto trial = make_trial({.id = static_cast<int>(run.trials.size()),
-                             .replicate = static_cast<int>(run.trials.size()),
-                             .ranks = 1});
+    auto trial = run.trial();
     std::uint64_t bytes = 1000;
     for (std::int64_t time_ns : times_ns)
-      add_cell(trial, make_cell("broadcast", bytes *= 2), make_record(1, time_ns));
-    run.trials.push_back(trial);
+      trial.cell("broadcast", bytes *= 2, time_ns);
   }
   return run;
 }

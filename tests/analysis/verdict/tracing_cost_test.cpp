@@ -4,39 +4,34 @@
 #include "analysis/report/report.h"
 #include "analysis/report/tracing_section.h"
 #include "analysis/report/written.h"
-#include "analysis/run_builder.h"
 #include "analysis/verdict/tracing_cost.h"
 #include "analysis/verdict/verdict.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 #include <nlohmann/json.hpp>
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 
 namespace {
 
 // One rank, so that times are exact.
-void add_processes(model::Run& run, model::Purpose purpose, const std::vector<std::int64_t>& times,
-                   std::vector<model::Setting> settings = {}) {
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    auto trial = make_trial({.id = static_cast<int>(run.trials.size()),
-                             .settings = settings,
-                             .replicate = static_cast<int>(i),
-                             .ranks = 1});
-    trial.spec.purpose = purpose;
+void add_processes(RunBuilder& run, model::Purpose purpose, const std::vector<std::int64_t>& times,
+                   const std::vector<model::Setting>& settings = {}) {
+  for (std::int64_t time_ns : times) {
+    auto trial = run.trial(settings, purpose).cell("broadcast", 4096, time_ns);
     if (purpose == model::Purpose::traced)
-      trial.spec.trace = model::TraceLevel::kernels;
-    add_cell(trial, make_cell("broadcast", 4096), make_record(1, times[i]));
-    run.trials.push_back(trial);
+      trial->spec.trace = model::TraceLevel::kernels;
   }
 }
 
 } // namespace
 
 TEST_CASE("the cost of tracing is the ratio of traced to untraced processes, with its interval") {
-  model::Run run = make_gpu_run(1);
+  RunBuilder run(1);
   add_processes(run, model::Purpose::measure, {1000, 1001, 999, 1000, 1002, 998});
   add_processes(run, model::Purpose::traced, {1100, 1101, 1099});
   auto costs = tracing_costs(run);
@@ -55,7 +50,7 @@ TEST_CASE("the cost of tracing is the ratio of traced to untraced processes, wit
 }
 
 TEST_CASE("an interval that says nothing is not told") {
-  model::Run run = make_gpu_run(1);
+  RunBuilder run(1);
   add_processes(run, model::Purpose::measure, {1000, 5000});
   add_processes(run, model::Purpose::traced, {900, 2000});
   auto costs = tracing_costs(run);
@@ -66,7 +61,7 @@ TEST_CASE("an interval that says nothing is not told") {
 }
 
 TEST_CASE("traced trials are no measurements of their setting") {
-  model::Run run = make_gpu_run(1);
+  RunBuilder run(1);
   add_processes(run, model::Purpose::measure, {1000, 1000});
   add_processes(run, model::Purpose::traced, {2000, 2000, 2000});
   auto results = setting_results(run);
@@ -76,7 +71,7 @@ TEST_CASE("traced trials are no measurements of their setting") {
 }
 
 TEST_CASE("without a twin, or with one process each, nothing is made up") {
-  model::Run run = make_gpu_run(1);
+  RunBuilder run(1);
   add_processes(run, model::Purpose::traced, {1100, 1101}, {{"NCCL_PROTO", "LL"}});
   add_processes(run, model::Purpose::measure, {1000, 1000});
   CHECK(tracing_costs(run).empty());

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/run_builder.h"
 #include "analysis/verdict/typical_scatter.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 #include <cmath>
 
@@ -17,7 +17,7 @@ SettingResult result_of(const std::string& setting, std::uint64_t bytes,
   SettingResult result;
   result.setting = setting;
   result.is_default = setting == "default";
-  result.label = analysis_test::make_cell("all_reduce", bytes).label;
+  result.label = support::make_cell("all_reduce", bytes).label;
   for (double log_time : log_times) {
     ProcessTime process;
     process.replicate = static_cast<int>(result.processes.size());

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/run_builder.h"
 #include "analysis/verdict/verdict.h"
 #include "support/catch.h"
+#include "support/run_builder.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
-using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
 
 namespace {
 
@@ -15,20 +15,14 @@ using Times = std::vector<std::int64_t>; // of processes, in ns
 
 // One rank, so that times are exact. Replicates are numbered, so the default's times alternate
 // between its arms.
-void add_processes(model::Run& run, std::vector<model::Setting> settings, const Times& times_ns,
-                   std::uint64_t bytes = 1000) {
-  for (std::size_t i = 0; i < times_ns.size(); ++i) {
-    auto trial = make_trial({.id = static_cast<int>(run.trials.size()),
-                             .settings = settings,
-                             .replicate = static_cast<int>(i),
-                             .ranks = 1});
-    add_cell(trial, make_cell("broadcast", bytes), make_record(1, times_ns[i]));
-    run.trials.push_back(trial);
-  }
+void add_processes(RunBuilder& run, const std::vector<model::Setting>& settings,
+                   const Times& times_ns, std::uint64_t bytes = 1000) {
+  for (std::int64_t time_ns : times_ns)
+    run.trial(settings).cell("broadcast", bytes, time_ns);
 }
 
 std::vector<SettingResult> results_of(const Times& default_ns, const Times& tree_ns) {
-  model::Run run = make_gpu_run(1);
+  RunBuilder run(1);
   add_processes(run, {}, default_ns);
   add_processes(run, {{"NCCL_ALGO", "Tree"}}, tree_ns);
   return setting_results(run);
@@ -85,7 +79,7 @@ TEST_CASE("a difference within the A/A noise floor is none, even if it is signif
 }
 
 TEST_CASE("each class of sizes has its own floor, the largest ratio of the arms in it") {
-  model::Run run = make_gpu_run(1);
+  RunBuilder run(1);
   Times small{1000, 1050, 1000, 1050, 1000, 1050}, large{1000, 1001, 1000, 1001, 1000, 1001};
   add_processes(run, {}, small, 1024);
   add_processes(run, {}, {1000, 1020, 1000, 1020, 1000, 1020}, 2048);
@@ -102,7 +96,7 @@ TEST_CASE("each class of sizes has its own floor, the largest ratio of the arms 
 }
 
 TEST_CASE("the correction is over all comparisons of the run") {
-  model::Run run = make_gpu_run(1);
+  RunBuilder run(1);
   add_processes(run, {}, k_default);
   add_processes(run, {{"A", "1"}}, {995, 1006, 990, 1001, 997});
   auto alone = setting_results(run);
@@ -166,7 +160,7 @@ TEST_CASE("a family is everything but the size") {
 }
 
 TEST_CASE("a comparison with throttled processes is marked and kept") {
-  model::Run run = make_gpu_run(1);
+  RunBuilder run(1);
   add_processes(run, {}, k_default);
   run.trials[3].cells[0].conditions = {
       {.when = model::Condition::When::after, .throttle_reasons = 0x4}};
@@ -181,7 +175,7 @@ TEST_CASE("a comparison with throttled processes is marked and kept") {
 }
 
 TEST_CASE("a setting's cells are counted by verdict") {
-  model::Run run = make_gpu_run(1);
+  RunBuilder run(1);
   for (std::uint64_t bytes : {1000, 2000, 3000})
     add_processes(run, {}, k_default, bytes);
   add_processes(run, {{"A", "1"}}, {950, 952, 948, 951, 949}, 1000);
@@ -222,7 +216,7 @@ TEST_CASE("a comparison whose processes all met the same luck is judged by the c
   const Times slow{1100, 1104, 1097, 1101, 1103}, mixed{1000, 1100, 1004, 1097, 1101};
   REQUIRE(verdict_of(fast, slow) == Verdict::worse);
 
-  model::Run run = make_gpu_run(1);
+  RunBuilder run(1);
   add_processes(run, {}, fast);
   add_processes(run, {{"A", "1"}}, slow);
   for (int value = 2; value <= 13; ++value)
@@ -241,7 +235,7 @@ TEST_CASE("a comparison whose processes all met the same luck is judged by its s
   const Times fast{1000, 1004, 997, 1001, 1003, 998, 1002, 999, 1000, 1001};
   const Times slow{1100, 1104, 1097, 1101, 1103}, mixed{1000, 1100, 1004, 1097, 1101};
   const Times mixed_default{1000, 1100, 1004, 1097, 1101, 1000, 1003, 1102, 998, 1099};
-  model::Run run = make_gpu_run(1);
+  RunBuilder run(1);
   add_processes(run, {}, fast, 1024);
   add_processes(run, {{"A", "1"}}, slow, 1024);
   for (std::uint64_t bytes = 2000; bytes <= 60000; bytes += 1000) {
