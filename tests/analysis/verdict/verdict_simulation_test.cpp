@@ -88,10 +88,10 @@ const Kind k_slow_or_fast{"each process has one of two speeds 10% apart in all c
                           [](Noise& noise, int) { return 0.005 * noise.normal(); }};
 const Kind k_half_slow =
     two_speeds("each cell has two speeds 10% apart, half of the processes slow", 0.1, 0.5, 1);
-const Kind k_fewer_slow = two_speeds("likewise, 10% apart, 40% slow", 0.1, 0.4, 1);
-const Kind k_far_apart = two_speeds("likewise, 30% apart, 35% slow", 0.3, 0.35, 1);
-const Kind k_rarely_slow = two_speeds("likewise, 30% apart, 20% slow", 0.3, 0.2, 1);
-const Kind k_near = two_speeds("likewise, 3% apart, half slow", 0.03, 0.5, 1);
+const Kind k_fewer_slow = two_speeds("the same, 10% apart, 40% slow", 0.1, 0.4, 1);
+const Kind k_far_apart = two_speeds("the same, 30% apart, 35% slow", 0.3, 0.35, 1);
+const Kind k_rarely_slow = two_speeds("the same, 30% apart, 20% slow", 0.3, 0.2, 1);
+const Kind k_near = two_speeds("the same, 3% apart, half slow", 0.03, 0.5, 1);
 const Kind k_in_a_third =
     two_speeds("one cell in three has two speeds 10% apart, half slow", 0.1, 0.5, 3);
 
