@@ -16,9 +16,8 @@ using base::Result;
 
 constexpr const char* k_claim_about =
     "If computing stays the same, a step gains at least what its exposed communication gains. "
-    "Where "
-    "buckets queue behind each other, hidden communication counts too: at most all of it, and no "
-    "more than is exposed.";
+    "If buckets queue behind each other, hidden communication counts too. The step then gains at "
+    "most what all its communication gains, and never more than its exposed time.";
 
 std::string percent(double share) {
   return fmt::format("{:.10g}%", 100 * share);
@@ -75,31 +74,30 @@ Usage claim_usage(ClaimOptions& into) {
       .name = "claim",
       .summary = "Say whether a claim about faster communication can be true",
       .about = k_claim_about,
-      .examples =
-          {{"ncclprobe claim --sync -9% --step -7%", "what it means, and whether it can be true"},
-           {"ncclprobe claim --sync -9% --step -7% --exposed 20% --communication 35%",
-            "whether it fits a job with these shares of exposed and of all communication"},
-           {"ncclprobe claim --sync -9% --step -7% run.h5", "the same, with the shares of the run"},
-           {"ncclprobe claim run.h5 --setting nccl=/opt/nccl-2.29/lib/libnccl.so.2",
-            "whether what that setting (named as in the report) did to communication and to the "
-            "step fit together"}},
+      .examples = {{"ncclprobe claim --sync -9% --step -7%",
+                    "what it means, and whether it can be true"},
+                   {"ncclprobe claim --sync -9% --step -7% --exposed 20% --communication 35%",
+                    "whether it fits a job with these shares"},
+                   {"ncclprobe claim --sync -9% --step -7% run.h5",
+                    "the same, with the shares of the run"},
+                   {"ncclprobe claim run.h5 --setting nccl=/opt/nccl-2.29/lib/libnccl.so.2",
+                    "whether its change of communication explains its change of the step"}},
       .exits = {{base::k_exit_ok,
                  "the claim can be true and fits what was measured, or there is no claim yet"},
                 {base::k_exit_failures, "the claim cannot be true, or does not fit"}},
       .options = joined(
           {{option("sync", "CHANGE", into.sync_change, change_words(),
-                   "Change of the time of gradient synchronisation"),
+                   "Change of the gradient synchronisation time"),
             option("step", "CHANGE", into.step_change, change_words(), "Change of the step time"),
             option("exposed", "SHARE", into.claim.exposed_share, share_of_step_words(),
                    "Exposed communication of a step"),
             option("communication", "SHARE", into.claim.communication_share, share_of_step_words(),
-                   "Time of a step in which anything communicates, hidden or not",
-                   {.needs = {"exposed"}}),
+                   "All communication of a step, hidden or exposed", {.needs = {"exposed"}}),
             input_option("run_file", into.run_file,
-                         "Run file with training steps: its exposed share",
+                         "Take the shares from this run file with training steps",
                          {.excludes = {"exposed", "communication"}, .positional = true}),
             option("setting", "NAME", into.setting, text_words("NCCL_ALGO=Ring"),
-                   "A setting of the run against its default: what changed is the claim",
+                   "Take the claim from this setting of the run, compared with the default",
                    {.needs = {"run_file"}, .excludes = {"sync", "step"}})},
            result_options(into, {"text", "json"})}),
       .check = [&into](const Options&) { return check_claim_options(into); }};

@@ -46,14 +46,15 @@ Option real_backend_option(std::optional<std::string>& into) {
 }
 
 Option ranks_option(std::optional<int>& into, int most) {
-  return option("ranks", "N", into, number_words(1, most), "Ranks of a run without mpirun",
+  return option("ranks", "N", into, number_words(1, most), "Number of ranks without mpirun",
                 {.initial = "all GPUs, or 2 on the CPU"});
 }
 
 Option seed_option(std::optional<std::uint64_t>& into) {
-  return option(
-      "seed", "N", into, number_words<std::uint64_t>(0, INT64_MAX), // signed in plan files
-      "Seed of the order of trials and of the data patterns", {.initial = "random, recorded"});
+  return option("seed", "N", into,
+                number_words<std::uint64_t>(0, INT64_MAX), // plan files hold signed integers
+                "Seed of the order of trials and of the data patterns",
+                {.initial = "random, recorded"});
 }
 
 Option library_option(std::vector<model::Setting>& into) {
@@ -72,7 +73,7 @@ Options timeout_options(MeasuringOptions& into) {
   return {option("cell-timeout", "TIME", into.cell_deadline_ns, duration_words(),
                  "A cell that takes longer counts as hung", {.initial = "30s"}),
           option("startup-timeout", "TIME", into.startup_deadline_ns, duration_words(),
-                 "Most time from the start of a process to its first cell", {.initial = "180s"})};
+                 "Time limit from the start of a process to its first cell", {.initial = "180s"})};
 }
 
 Option input_option(const char* name, std::filesystem::path& into, const char* help,
@@ -126,9 +127,11 @@ Option price_option(std::map<std::string, double>& into, const char* help, Optio
 }
 
 Option run_file_option(std::optional<std::string>& into) {
-  return option("output", "FILE", into, text_words("run.h5"),
-                "Run file; or with the suffix .json or .csv, the file of the report",
-                {.also = "-o", .initial = "ncclprobe-<time>.h5"});
+  return option(
+      "output", "FILE", into, text_words("run.h5"),
+      "Run file to write. With the suffix .json or .csv: file for the report, in addition to a "
+      "run file with the default name",
+      {.also = "-o", .initial = "ncclprobe-<time>.h5"});
 }
 
 Option format_option(std::string& into, const char* help, std::vector<std::string> choices) {
@@ -137,7 +140,7 @@ Option format_option(std::string& into, const char* help, std::vector<std::strin
 
 Option format_option(std::optional<analysis::Format>& into) {
   return option("format", "FORMAT", into, name_words<analysis::Format>("format"),
-                "{}: for people, one object, a row for each cell",
+                "{}; json is one object, csv has one row per cell",
                 {.also = "-f", .initial = "table"});
 }
 
@@ -149,11 +152,12 @@ Options result_options(ResultOptions& into, std::vector<std::string> formats, co
 }
 
 Options text_file_options(base::Destination& into) {
-  return {option("output", "FILE", into.file, path_words("result.json"),
-                 "Write to this file instead of standard output; without --format, its suffix says "
-                 "the format",
-                 {.also = "-o"}),
-          force_option(into.overwrite, "Replace the file if it exists")};
+  return {
+      option("output", "FILE", into.file, path_words("result.json"),
+             "Write to this file instead of standard output; without --format, its suffix selects "
+             "the format",
+             {.also = "-o"}),
+      force_option(into.overwrite, "Replace the file if it exists")};
 }
 
 Option force_option(base::Overwrite& into, const char* help) {
@@ -161,9 +165,9 @@ Option force_option(base::Overwrite& into, const char* help) {
 }
 
 Options log_options(base::Verbosity& into) {
-  return {switch_option("quiet", into, base::Verbosity::quiet, "Print errors only on stderr",
+  return {switch_option("quiet", into, base::Verbosity::quiet, "Print nothing but errors on stderr",
                         {.also = "-q"}),
-          switch_option("verbose", into, base::Verbosity::verbose, "Print details on stderr",
+          switch_option("verbose", into, base::Verbosity::verbose, "Print more messages on stderr",
                         {.also = "-v"})};
 }
 

@@ -15,9 +15,10 @@ namespace {
 
 constexpr std::size_t k_left_columns = 28;
 
-// Where a line goes on below: under the last of its columns, which two blanks or more divide.
+// Column where the wrapped part of a line begins: under its last column. Columns are separated by
+// two blanks or more.
 std::size_t hang_of(const std::string& line, std::size_t columns) {
-  const std::size_t gap = line.rfind("  ", columns - 30); // else it would be a narrow one
+  const std::size_t gap = line.rfind("  ", columns - 30); // leaves at least 30 columns
   return gap == std::string::npos ? 0 : std::min(line.find_first_not_of(' ', gap), line.size());
 }
 
@@ -58,7 +59,14 @@ std::string names_of(const Option& option) {
   return option.is_flag() ? names : option.positional ? option.value : names + " " + option.value;
 }
 
-std::string explained(const Option& option) {
+std::string explained(const Usage& usage, const Option& option) {
+  auto names_in_help = [&](std::vector<std::string> names) {
+    for (std::string& name : names) {
+      const Option* other = find_option(usage.options, name);
+      name = other && other->positional ? other->value : "--" + name;
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
+  };
   std::string text = option.help;
   if (const std::size_t at = text.find("{}"); at != std::string::npos)
     text.replace(at, 2, fmt::format("{}", fmt::join(option.choices, ", ")));
@@ -70,9 +78,9 @@ std::string explained(const Option& option) {
   if (option.repeats)
     remarks.emplace_back("may be repeated");
   if (!option.needs.empty())
-    remarks.push_back(fmt::format("with --{}", fmt::join(option.needs, ", --")));
+    remarks.push_back("with " + names_in_help(option.needs));
   if (!option.excludes.empty())
-    remarks.push_back(fmt::format("not with --{}", fmt::join(option.excludes, ", --")));
+    remarks.push_back("not with " + names_in_help(option.excludes));
   if (!option.part.empty())
     text = option.part + ": " + text;
   return remarks.empty() ? text : fmt::format("{} ({})", text, fmt::join(remarks, "; "));
@@ -118,7 +126,7 @@ std::string help_text(const Usage& usage) {
   for (const auto& [title, options] : groups_of(usage)) {
     out += fmt::format("\n{}:\n", title);
     for (const Option* option : options)
-      out += entry(names_of(*option), explained(*option));
+      out += entry(names_of(*option), explained(usage, *option));
   }
   if (*usage.about != '\0')
     out += "\n" + within_width(fmt::format("{}\n", usage.about));
@@ -132,10 +140,10 @@ std::string help_text(const Usage& usage) {
 }
 
 std::string help_text(const std::vector<Usage>& usages) {
-  std::string out = within_width("Usage: ncclprobe [COMMAND] [OPTION]...\n\n"
-                                 "Measures multi-GPU communication. Each setting of NCCL runs in "
-                                 "fresh processes, and all data "
-                                 "is checked. Without a command it does `ncclprobe run`.\n");
+  std::string out = within_width(
+      "Usage: ncclprobe [COMMAND] [OPTION]...\n\n"
+      "Measures multi-GPU communication. Each setting of NCCL runs in fresh processes, "
+      "and all data is checked. The default command is `run`.\n");
   out += "\nCommands:\n";
   for (const Usage& usage : usages)
     out += entry(usage.name, usage.summary);

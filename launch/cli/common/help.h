@@ -6,12 +6,12 @@
 
 #include <string_view>
 
-// All that is printed about commands is made from their usages. The lists of usages hold every
-// command of the program.
+// Help and documents, made from the usages of commands. Lists of usages hold every command of the
+// program.
 namespace ncclprobe::cli {
 
-// Lines that are wider than the terminal, or a report, go on below, under the last of their own
-// columns.
+// Wraps lines that are wider than the terminal, or a report. They continue under the last of their
+// own columns.
 std::string within_width(const std::string& text);
 
 std::string help_text(const Usage& usage);
@@ -21,10 +21,11 @@ std::string man_page(const std::vector<Usage>& usages);
 std::string options_json(const std::vector<Usage>& usages);
 std::string options_markdown(const std::vector<Usage>& usages); // docs/options.md
 
-// What these documents are made of.
-std::string synopsis(const Usage& usage);          // "ncclprobe report [OPTION]... RUN.h5"
-std::string names_of(const Option& option);        // "-s, --sizes SIZES"
-std::string explained(const Option& option);       // its help, default, needs and conflicts
+// Parts of these documents.
+std::string synopsis(const Usage& usage);   // "ncclprobe report [OPTION]... RUN.h5"
+std::string names_of(const Option& option); // "-s, --sizes SIZES"
+// The option's help, default, needs and conflicts.
+std::string explained(const Usage& usage, const Option& option);
 std::vector<ExitMeaning> exit_codes(const Usage&); // of all commands, and its own; ascending
 // By title, in the order of the first option of each.
 std::vector<std::pair<std::string, std::vector<const Option*>>> groups_of(const Usage& usage);

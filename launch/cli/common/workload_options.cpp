@@ -27,7 +27,8 @@ Result<StepCompute> read_compute(const std::string& text) {
   } else if (text == "none") {
     compute.kind = StepCompute::Kind::none;
   } else if (text != "gemm") {
-    return fail(base::Error{Errc::invalid_argument, fmt::format("'{}' is no way to compute", text),
+    return fail(base::Error{Errc::invalid_argument,
+                            fmt::format("'{}' is not a way to compute", text),
                             "gemm, none, or calibrated:TIME such as calibrated:12.5ms"});
   }
   return compute;
@@ -49,14 +50,15 @@ std::string write_compute(const StepCompute& compute) {
 
 Options workload_options(WorkloadOptions& into) {
   return in_group(
-      "Steps of training",
+      "Training steps",
       {option("workload", "NAME", into.pattern, name_words<StepPattern>("workload"),
-              "Measure training steps instead of collectives: {}"),
+              "Parallelism of the training steps (run and plan then measure these steps instead of "
+              "collectives): {}"),
        option("model", "NAME|FILE", into.model, text_words("gpt2-124m"),
               "The model to train: a name (`ncclprobe models` lists them; linear:WIDTHxDEPTH is "
               "one too) or your own file (.json, .toml)"),
        option("sequence", "N", into.sequence, number_words<std::uint64_t>(1, k_most),
-              "Tokens of a sample", {.initial = "the model's"}),
+              "Tokens per sample", {.initial = "the model's"}),
        option("batch", "N,...", into.batches, numbers<std::uint64_t>(1),
               "Samples that each replica of the model processes in a step"),
        option("type", "NAME,...", into.types,
@@ -87,13 +89,14 @@ Options workload_options(WorkloadOptions& into) {
        option("reshard", "on|off", into.reshard, on_off_words(),
               "Gather the parameters again for the backward pass (on: ZeRO-3; off: ZeRO-2)",
               {.part = "fsdp"}),
-       option("prefetch", "N,...", into.prefetch, numbers<int>(0), "Blocks to gather ahead",
-              {.part = "fsdp"}),
+       option("prefetch", "N,...", into.prefetch, numbers<int>(0),
+              "Number of blocks to gather ahead", {.part = "fsdp"}),
        option("tensor", "N,...", into.tensor, numbers<int>(1), "Ranks that share each layer",
               {.initial = "all; 2 in ddp+tp, fsdp+tp", .part = "tp"}),
        option("sequence-parallel", "", into.sequence_parallel, on_off_words(),
               "Use reduce_scatter and all_gather instead of all_reduce", {.part = "tp"}),
-       option("micro-batches", "N,...", into.micro_batches, numbers<int>(1), "Parts of a batch",
+       option("micro-batches", "N,...", into.micro_batches, numbers<int>(1),
+              "Number of micro-batches",
               {.initial = "twice as many as stages", .part = "pipeline"}),
        option("input-copy", "KIND:SIZE,...", into.input_copies,
               list_of(Words<workload::InputCopy>{workload::parse_input_copy,

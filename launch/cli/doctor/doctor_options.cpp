@@ -11,11 +11,11 @@ namespace {
 Options examination_options(DoctorOptions& into) {
   return {
       option("offline", "FILE", into.offline, text_words("node7.json"),
-             "Judge an examination that --format json stored; looks at no hardware"),
+             "Judge an examination stored with --format json, without looking at hardware"),
       excluding(real_backend_option(into.backend), {"offline"}),
       excluding(ranks_option(into.ranks, 1024), {"offline"}),
       flag("deep", into.deep,
-           "Also a minute of load: clocks, PCIe links; and connections between ranks",
+           "Also test clocks and PCIe links under load, and connections between ranks",
            {.excludes = {"offline"}}),
       option("load-time", "TIME", into.load_ns,
              such_that<std::int64_t>(
@@ -38,16 +38,18 @@ Options question_options(DoctorQuestions& into) {
       "Questions (answered instead of an examination; no mpirun needed)",
       {option("log", "FILE", into.log, text_words("train.log"),
               "Diagnose a training, NCCL or kernel log; - is standard input"),
-       option("binary", "FILE", into.binary, text_words("libtorch_cuda.so"),
-              "List the GPU code of a program, library, archive or object file, and what each GPU "
-              "would run of it",
-              {.excludes = {"log"}}),
+       option(
+           "binary", "FILE", into.binary, text_words("libtorch_cuda.so"),
+           "List the GPU code of a program, library, archive or object file, and which of it each "
+           "GPU would run",
+           {.excludes = {"log"}}),
        option("wheel", "WHEEL", into.wheel, text_words("torch==2.8.0+cu128"),
-              "Will this PyTorch wheel run (without a tag: the one on PyPI), why not, and which "
-              "will",
+              "Say whether this PyTorch wheel runs, and if not, why and which one does (without a "
+              "tag: the wheel on PyPI)",
               {.excludes = {"log", "binary"}}),
        flag("explain-gpu", into.explain_gpu,
-            "What the GPUs are good for: capability, memory, interconnect, power, price, and the "
+            "Say what the GPUs are good for: capability, memory, interconnect, power, price, and "
+            "the "
             "software that supports them",
             {.excludes = {"log", "binary", "wheel"}}),
        repeated("gpu", "GPU", into.gpus, text_words("T4"),
@@ -61,9 +63,9 @@ Options question_options(DoctorQuestions& into) {
            "software that all run",
            {.excludes = {"log"}}),
        option("policy", "FILE", into.policy, text_words("training.toml"),
-              "For --explain-gpu: what a node must have (TOML), and whether it does",
+              "For --explain-gpu: judge the nodes by these requirements (TOML)",
               {.excludes = {"log", "binary", "wheel"}}),
-       price_option(into.prices, "For --explain-gpu: what a unit costs",
+       price_option(into.prices, "For --explain-gpu: price of one GPU",
                     {.excludes = {"log", "binary", "wheel"}})});
   for (Option& question : questions)
     question =
@@ -82,7 +84,7 @@ Usage doctor_usage(DoctorOptions& into) {
       .examples =
           {{"ncclprobe doctor", "this host; ends with a real kernel and all-reduce on its GPUs"},
            {"mpirun -np 16 ncclprobe doctor",
-            "all ranks of all hosts, as they would start; names those that differ"},
+            "all ranks of all hosts, started as for a run; names ranks that differ"},
            {"ncclprobe doctor --deep --load-time 2m",
             "also clocks under load, PCIe under load, connections"},
            {"ncclprobe doctor --python .venv/bin/python",
@@ -95,7 +97,7 @@ Usage doctor_usage(DoctorOptions& into) {
             "will its code run there?"},
            {"ncclprobe doctor --explain-gpu --gpu T4 --gpu L4 --price T4=800 --price L4=2400"},
            {"ncclprobe doctor --gpu \"GTX 1080\" --wheel torch==2.8+cu128",
-            "will this PyTorch run there, and which will?"},
+            "does this PyTorch run there, and which one does?"},
            {"ncclprobe doctor --gpu T4 --gpu \"RTX 5090\"",
             "the newest CUDA, driver and PyTorch that both run"},
            {"ncclprobe doctor --policy training.toml --node node7.json --node run.h5",
@@ -103,14 +105,14 @@ Usage doctor_usage(DoctorOptions& into) {
       .exits = {{base::k_exit_ok, "nothing worse than information"},
                 {base::k_exit_environment, "the ranks were started with different arguments"},
                 {base::k_exit_warnings,
-                 "warnings; of a policy, a wheel or GPUs: not everything is known"},
+                 "warnings; --policy, --wheel or --gpu: not everything is known"},
                 {base::k_exit_failures,
-                 "failures; of a log: what it shows; of code or a wheel: a GPU cannot run it; of a "
-                 "policy: a node does not suit"},
+                 "failures; --log: the log proves one; --binary or --wheel: a GPU cannot run it; "
+                 "--policy: a node does not suit"},
                 {base::k_exit_interrupted, "interrupted"}},
       .options = joined({examination_options(into), question_options(into.questions),
                          result_options(into, {"text", "json", "csv", "markdown"},
-                                        "{}; json holds the verdicts and what they rest on")})};
+                                        "{}; json holds the verdicts and their evidence")})};
 }
 
 } // namespace ncclprobe::cli

@@ -10,9 +10,10 @@ namespace {
 constexpr const char* k_export_about =
     "Hosts become processes; each rank's streams and NCCL's channels become threads. Flows join "
     "the parts of a collective on all ranks, and counters show the bytes in flight. Times are on "
-    "the clock of the first rank's host and count from the trace's first event, with --window from "
-    "the start of the timed part. CSV has them in the column aligned_ns; its other times are by "
-    "each rank's own clock, as in the trace. Steps are counted from 0 over all cells. No input "
+    "the clock of the first rank's host. They count from the trace's first event, or with --window "
+    "from the start of the timed part. In CSV only the column aligned_ns is on that clock; other "
+    "times are on each rank's own clock, as in the trace. Steps are counted from 0 over all cells. "
+    "No input "
     "file is overwritten.";
 
 base::Result<void> check_export_options(const ExportOptions& options) {
@@ -38,7 +39,8 @@ Usage export_usage(ExportOptions& into) {
                    {"ncclprobe export job/ --perfetto out.pftrace",
                     "what the profiler plugin wrote in job/"}},
       .options = joined(
-          {{input_option("trace", into.path, "Run file, one of its traces, or a folder of spools"),
+          {{input_option("trace", into.path,
+                         "Run file, one of its traces, or the folder of a captured job"),
             option("perfetto", "FILE", into.perfetto, path_words("out.pftrace"),
                    "Write Perfetto's own format"),
             option("chrome", "FILE", into.chrome, path_words("out.json"),

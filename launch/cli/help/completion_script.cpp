@@ -10,7 +10,7 @@ namespace {
 constexpr const char* k_zsh_head = "#compdef ncclprobe\n"
                                    "autoload -Uz bashcompinit && bashcompinit\n";
 
-// A list's last value is completed behind what stands before it.
+// Completes the last value of a list, after the values before it.
 constexpr const char* k_function = R"(_ncclprobe() {
   local cur=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command= word words= before=
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do

@@ -11,19 +11,20 @@
 namespace ncclprobe::cli {
 
 Usage help_usage(HelpOptions& into) {
-  return {.name = "help",
-          .summary = "Explain a command, or list all commands",
-          .examples = {{"ncclprobe help run"},
-                       {"ncclprobe help run --format man | man -l -", "read it as a manual page"},
-                       {"ncclprobe help --format markdown", "docs/options.md"},
-                       {"source <(ncclprobe help --format bash)", "complete words, in ~/.bashrc"},
-                       {"source <(ncclprobe help --format zsh)", "in ~/.zshrc, after compinit"}},
-          .options =
-              joined({{option("command", "COMMAND", into.command, text_words("run"),
-                              "This command; without one, the program", {.positional = true})},
-                      result_options(into, {"text", "json", "man", "markdown", "bash", "zsh"},
-                                     "{}; bash and zsh print a script that completes words, the "
-                                     "others but text print all options")})};
+  return {
+      .name = "help",
+      .summary = "Explain a command, or list all commands",
+      .examples = {{"ncclprobe help run"},
+                   {"ncclprobe help run --format man | man -l -", "read it as a manual page"},
+                   {"ncclprobe help --format markdown", "docs/options.md"},
+                   {"source <(ncclprobe help --format bash)", "enable completion, in ~/.bashrc"},
+                   {"source <(ncclprobe help --format zsh)", "in ~/.zshrc, after compinit"}},
+      .options =
+          joined({{option("command", "COMMAND", into.command, text_words("run"),
+                          "Command to explain; without one, the program", {.positional = true})},
+                  result_options(into, {"text", "json", "man", "markdown", "bash", "zsh"},
+                                 "{}; bash and zsh print a completion script; json, man and "
+                                 "markdown print all options")})};
 }
 
 int help_command(const std::vector<Usage>& usages, const HelpOptions& options) {

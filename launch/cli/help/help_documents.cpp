@@ -16,7 +16,7 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
   return text;
 }
 
-// Text of a manual page: no line of it is a request, and no hyphen a dash.
+// Escapes text for a manual page: no line may be a request, and no hyphen a dash.
 std::string roff(std::string text) {
   text = replaced(replaced(std::move(text), "\\", "\\e"), "-", "\\-");
   text = replaced(std::move(text), "\n.", "\n\\&.");
@@ -45,7 +45,8 @@ std::string man_page(const Usage& usage) {
   for (const auto& [title, options] : groups_of(usage)) {
     out += fmt::format(".SH {}\n", roff(title));
     for (const Option* option : options)
-      out += fmt::format(".TP\n.B {}\n{}\n", roff(names_of(*option)), roff(explained(*option)));
+      out +=
+          fmt::format(".TP\n.B {}\n{}\n", roff(names_of(*option)), roff(explained(usage, *option)));
   }
   if (*usage.about != '\0')
     out += fmt::format(".SH NOTES\n.nf\n{}\n.fi\n", roff(usage.about));
@@ -84,7 +85,7 @@ std::string options_json(const std::vector<Usage>& usages) {
                                     {"repeats", option.repeats},
                                     {"example", option.example},
                                     {"group", option.group},
-                                    {"help", explained(option)}});
+                                    {"help", explained(usage, option)}});
     for (const ExitMeaning& one : exit_codes(usage))
       command["exit_codes"].push_back({{"code", one.code}, {"meaning", one.meaning}});
   }
@@ -102,8 +103,8 @@ std::string options_markdown(const std::vector<Usage>& usages) {
     for (const auto& [title, options] : groups_of(usage)) {
       out += fmt::format("\n**{}**\n\n| option | meaning | example |\n|---|---|---|\n", title);
       for (const Option* option : options)
-        out += fmt::format("| {} | {} | {} |\n", code(names_of(*option)), cell(explained(*option)),
-                           code(option->example));
+        out += fmt::format("| {} | {} | {} |\n", code(names_of(*option)),
+                           cell(explained(usage, *option)), code(option->example));
     }
     if (*usage.about != '\0')
       out += fmt::format("\n```text\n{}\n```\n", usage.about);

@@ -24,12 +24,12 @@ Words<std::vector<T>> names(const char* what) {
   return list_of(name_words<T>(what));
 }
 
-// One number is the number of ranks; of several the largest is.
+// The number of ranks is the one number given, or the largest of several.
 Option rank_counts_option(RunOptions& into) {
   return make_option(
       "ranks", "N,...",
-      "Ranks of a run without mpirun; several numbers: the numbers of ranks on which training "
-      "steps are measured",
+      "Number of ranks without mpirun; a list: measure training steps on each of these numbers "
+      "of ranks",
       {.initial = "all GPUs, or 2 on the CPU", .example = "8"},
       [&into](const std::string& text) -> Result<void> {
         NCCLPROBE_TRY_ASSIGN(auto counts, numbers<int>(1).read(text));
@@ -45,7 +45,7 @@ Option rank_counts_option(RunOptions& into) {
       });
 }
 
-// Of buffers, or of the ranks of steps.
+// Placement of buffers, or of the ranks of steps.
 Option placement_option(RunOptions& into) {
   const auto of_ranks = name_words<topology::RankChoice>("placement");
   const auto of_buffers = names<model::Placement>("placement");
@@ -140,29 +140,29 @@ Options setting_options(RunOptions& into) {
       repeated("compare-library", "NAME=PATH,...", into.compared_libraries,
                Words<workload::Axis>{parse_compared_library, axis_text,
                                      "nccl=/opt/nccl-2.28/libnccl.so.2"},
-               "Sweep the file of a library, or ncclprobe-worker itself with worker=PATH; the "
-               "default loads what --library says"),
+               "Compare these files of a library with the default, which is what --library names; "
+               "worker=PATH compares builds of ncclprobe-worker"),
       rank_set_option(into.per_rank),
       library_option(into.libraries),
       repeated("override", "NAME", into.overrides, text_words("NCCL_ALGO"),
-               "Take this variable as you give it, even if the environment sets it or NCCL would "
+               "Accept this variable as given, even if the environment sets it or NCCL would "
                "probably reject it"),
       flag("no-sweep", into.no_sweep, "Measure the default settings only",
            {.excludes = {"set", "setting", "compare-library", "cpu-affinity"}}),
       option("cpu-affinity", "CPUS,...", into.cpu_affinities, cpu_affinity_words(),
-             "Sweep the CPUs that workers get: numa (near the GPU), none (all), launcher (as "
+             "Compare CPUs of the workers: numa (near the GPU), none (all), launcher (as "
              "mpirun binds), core (one each), or lists: 0-3,[4-7,12],0-3/4-7 (ranks in turn)"),
       option("proof", "WHEN", into.proof, name_words<workload::Proof>("choice for --proof"),
-             "Show what each setting did, with one extra untimed trial of each: {}",
-             {.initial = "auto: on GPUs"}),
+             "Run one extra, untimed trial of each setting to show what it did: {}",
+             {.initial = "auto, on GPUs only"}),
       option("trace", "LEVEL", into.trace, name_words<model::TraceLevel>("choice for --trace"),
-             "Trace one more trial of each setting in every round. kernels: what the devices run; "
-             "api: also the calls that start it; full: also NCCL's channels, proxy and network "
-             "steps, which costs time",
+             "Add one traced trial of each setting to every round. kernels: kernels, copies and "
+             "NCCL's operations; api: also CUDA calls and events; full: also NCCL's channels, "
+             "proxy and network steps, at the highest cost",
              {.initial = "off", .example = "kernels"}),
       option("repeat", "N", into.repeats, number_words(1, k_most),
-             "Trials of each setting in fresh processes, and twice as many of the default; fewer "
-             "than 5 give no verdicts"),
+             "Trials of each setting, each in fresh processes; the default gets twice as many. "
+             "Fewer than 5 give no verdicts"),
       seed_option(into.seed)};
 }
 
@@ -172,7 +172,7 @@ Options machine_options(RunOptions& into) {
                  "Ranks that one worker process drives"),
           option("prepare", "WHEN", into.prepare, choice_words({"auto", "on", "off"}),
                  "Start the workers of the next trial while those of the current one start: {}",
-                 {.initial = "auto: on GPUs that allow it"})};
+                 {.initial = "auto, on GPUs that allow it"})};
 }
 
 Options collective_options(RunOptions& into) {
@@ -187,27 +187,26 @@ Options collective_options(RunOptions& into) {
       option("types", "NAME,...", into.types, float_names<model::DataType>("data type"), "{}",
              {.also = "-t"}),
       option("ops", "NAME,...", into.ops, names<model::ReduceOp>("reduction"),
-             "{}; premul_sum doubles values before it adds them"),
+             "{}; premul_sum doubles the values before adding them"),
       placement_option(into),
       option("counts", "N,...", into.counts, numbers<std::uint64_t>(0, k_most_elements),
-             "Numbers of elements, as in NCCL's calls and never rounded; instead of --sizes or in "
-             "addition to them"),
+             "Element counts, passed to NCCL unrounded; instead of --sizes or in addition to them"),
       option("roots", "RANK,...", into.roots, numbers<int>(0),
              "Roots of broadcast, reduce, gather and scatter", {.also = "--root"}),
       option("offset", "N,...", into.offsets, numbers<std::uint64_t>(0),
              "Start buffers N elements off their alignment"),
       option("split", "N,...", into.splits, numbers<int>(1),
              "Split the ranks into N communicators of neighbours that work at the same time"),
-      option(
-          "streams", "N,...", into.streams, numbers<int>(1),
-          "N communicators on N streams at the same time; sizes and bandwidths are those of one"),
+      option("streams", "N,...", into.streams, numbers<int>(1),
+             "Use N communicators on N streams at the same time; sizes and bandwidths are per "
+             "communicator"),
       flag("graph", into.graph, "Capture the collective or the step as a CUDA graph and replay it",
            {.excludes = {"launch"}}),
       option("launch", "HOW,...", into.launches, names<workload::Launch>("way to launch"),
              "{}; with both, the report compares what each costs the host", {.initial = "direct"}),
       flag("launch-costs", into.launch_costs,
            "Also measure an empty kernel and a 512 B all_reduce, one at a time and back to back: "
-           "what a launch costs, and what the priority of the stream changes"),
+           "what a launch costs, and how stream priority changes that"),
       flag("register", into.registered, "Register the buffers with NCCL")};
 }
 
@@ -220,14 +219,13 @@ Options timing_options(RunOptions& into) {
         option("batches", "N", into.batches, number_words(1, k_most), "Timed batches of each cell"),
         option("mode", "NAME", into.mode, name_words<model::TimingMode>("timing mode"),
                "batch: launches back to back; latency: one at a time, each timed on the device; "
-               "steps: what --workload is measured in"),
-        option(
-            "interval", "SHARE", into.target_interval, share_words(),
-            "Continue after --batches until the 95% interval of the median is within +-SHARE (1%)"),
+               "steps: training steps (the only mode of --workload)"),
+        option("interval", "SHARE", into.target_interval, share_words(),
+               "Continue after --batches until the 95% interval of the median is within +-SHARE"),
         option("max-batches", "N", into.max_batches, number_words(1, k_most),
                "Stop after N batches even if --interval is not met"),
         option("budget", "TIME", into.budget_ns, duration_words(),
-               "Most time for a cell: fewer iterations first, then fewer batches",
+               "Time limit of a cell: iterations are reduced first, then batches",
                {.initial = "none; 250ms on the CPU"})},
        timeout_options(into)});
 }
@@ -239,7 +237,7 @@ Options measurement_options(RunOptions& into) {
                  in_group("Timing", timing_options(into)), workload_options(into.workload)});
 }
 
-// With the default job's values as defaults, for options that leave it to that job.
+// Shows the default job's values as the defaults of options that are otherwise unset.
 Options documented_measurement_options(RunOptions& into) {
   Options options = measurement_options(into);
   RunOptions job;
@@ -251,14 +249,15 @@ Options documented_measurement_options(RunOptions& into) {
 
 Option plan_option(std::string& into) {
   return option("plan", "FILE", into, text_words("sweep.toml"),
-                "Plan file (TOML); the command line wins over it");
+                "Plan file (TOML); options on the command line override it");
 }
 
 // Two plans cannot both be meant.
 Result<void> check_resumed_alone(const Options& said, const RunOptions& options) {
   if (options.resume_file.empty())
     return {};
-  // Beside those of --resume itself, what may name again what the run loads (named_again.h).
+  // Options allowed with --resume: its own, and those that name again what the run loads
+  // (named_again.h).
   constexpr std::array k_company{"resume",   "retry-failed",    "force", "quiet",   "verbose",
                                  "output",   "format",          "set",   "setting", "library",
                                  "rank-set", "compare-library", "model"};
@@ -276,13 +275,13 @@ Result<void> check_resumed_alone(const Options& said, const RunOptions& options)
 }
 
 constexpr const char* k_run_about =
-    "A variable that the launching environment sets is pinned: every trial gets it and none sweeps "
-    "it, unless --override names it.\n\n"
-    "--resume reads all other options from the run file. It runs the trials that are missing: "
-    "those that never started, and those that were stopped before all their cells ended. The "
-    "latter are run again as a whole and replace what is stored of them. Trials that ended are not "
-    "run again, whatever their outcome; --retry-failed runs those again that failed, timed out or "
-    "crashed. The report and the exit code are those of the whole run. On another machine or with "
+    "A variable that is already set in the environment is pinned: every trial gets it and none "
+    "sweeps it, unless --override names it.\n\n"
+    "--resume reads all other options from the run file. It runs the missing trials: "
+    "those that never started, and those that were stopped before all their cells ended. A stopped "
+    "trial runs again as a whole and replaces its stored part. Trials that ended do not run again; "
+    "--retry-failed also reruns those that failed, timed out or crashed. The report and the exit "
+    "code are those of the whole run. On another machine or with "
     "another program, library or environment it stops with exit code 6 and lists what differs. "
     "Libraries, worker programs, model files and variables that could load something are taken "
     "from the run file only if --library, --compare-library, --model, --set, --setting or "
@@ -312,16 +311,16 @@ Usage run_usage(RunOptions& into) {
            {"ncclprobe run --library nccl=/opt/nccl-2.27/lib/libnccl.so.2 --no-sweep"},
            {"ncclprobe run --compare-library nccl=/opt/nccl-2.28/libnccl.so.2"},
            {"ncclprobe run --set LD_LIBRARY_PATH=/opt/cuda-12.8/lib64,/opt/cuda-13.0/lib64"},
-           {"ncclprobe run --resume run.h5", "measure what a stopped run lacks"},
+           {"ncclprobe run --resume run.h5", "run the missing trials of a stopped run"},
            {"ncclprobe run -b 8 -e 8G -f 2 -g 8", "nccl-tests' options work too"}},
       .exits = measurement_exits(
-          "the launch does not fit the machine, or the machine the run that --resume names"),
+          "the launch does not fit the machine; with --resume: the machine does not fit the run"),
       .options = joined(
           {{plan_option(into.plan_file), run_file_option(into.output),
             option("resume", "RUN.h5", into.resume_file, text_words("run.h5"),
                    "Resume this run; all other options come from its file"),
             flag("retry-failed", into.retry_failed,
-                 "Also run trials again that failed, timed out or crashed", {.needs = {"resume"}}),
+                 "Also rerun trials that failed, timed out or crashed", {.needs = {"resume"}}),
             flag("force", into.force,
                  "Replace the run file and its traces if they exist; with --resume: continue under "
                  "other conditions, which the file and its report then state")},
@@ -334,7 +333,7 @@ Usage run_usage(RunOptions& into) {
 Usage plan_usage(PlanOptions& into) {
   return {
       .name = "plan",
-      .summary = "Print the options as a plan file, or with --dry-run the trials they mean",
+      .summary = "Print the options as a plan file, or with --dry-run the trials that would run",
       .examples = {{"ncclprobe plan --dry-run", "the trials of the default job, and their time"},
                    {"ncclprobe plan --set NCCL_PROTO=LL,Simple -o sweep.toml"},
                    {"ncclprobe run --plan sweep.toml"},

@@ -46,10 +46,10 @@ private:
     return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
   }
 
-  // Of an array each element alone first, so that an error has its line; then, unless the option
-  // may be repeated, all as one text.
+  // Reads each element of an array alone first, so that an error has its line. Then, unless the
+  // option may be repeated, reads all as one text.
   Result<void> read_value(const Option& option, const toml::node& node) const {
-    // As a number 12.10 would be 12.1.
+    // As a number, 12.10 would become 12.1.
     if (option.value == "VERSION" && !node.is_string())
       return wrong(node, option.key() + " must be a version as text, such as \"8.0\"");
     const toml::array* array = option.repeats || option.is_list() ? node.as_array() : nullptr;

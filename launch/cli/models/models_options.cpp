@@ -9,10 +9,11 @@ namespace ncclprobe::cli {
 Usage models_usage(ModelsOptions& into) {
   return {
       .name = "models",
-      .summary = "Show the models whose training is measured, and the buckets of their gradients",
-      .about = "Orders of buckets: rebuilt (from the second step on), first-step (the first one, "
-               "all at once), registered (every step with find_unused_parameters). --bucket-cap "
-               "also applies to the first bucket, as in PyTorch.",
+      .summary = "Show the models that can be trained, and the buckets of their gradients",
+      .about = "Orders of buckets: rebuilt (from the second step on), first-step (all gradients at "
+               "the end of the first backward pass), registered (every step with "
+               "find_unused_parameters). --bucket-cap also applies to the first bucket, as in "
+               "PyTorch.",
       .examples = {{"ncclprobe models", "the catalogue"},
                    {"ncclprobe models gpt2-124m", "its layers: parameters, products of the "
                                                   "forward pass"},
@@ -21,28 +22,28 @@ Usage models_usage(ModelsOptions& into) {
                    {"ncclprobe models resnet50 --buckets",
                     "which gradients PyTorch's DDP reduces together"},
                    {"ncclprobe models gpt2-124m --buckets --type bf16 --bucket-cap 100M"},
-                   {"ncclprobe models bert-base -o net.json", "a model's file, for changes"},
+                   {"ncclprobe models bert-base -o net.json", "a model file to edit"},
                    {"ncclprobe models net.json",
                     "your own model; examples/write_model.py writes one"}},
       .options = joined(
           {{option("model", "MODEL", into.model, text_words("gpt2-124m"),
                    "A model of the catalogue, or a file (.json, .toml)", {.positional = true}),
             option("sequence", "N", into.sequence, number_words<std::uint64_t>(1, 1 << 30),
-                   "Tokens of a sample", {.initial = "the model's", .needs = {"model"}}),
+                   "Tokens per sample", {.initial = "the model's", .needs = {"model"}}),
             option("layers", "N", into.blocks, number_words(1, k_most),
-                   "Only so many of the repeated blocks", {.initial = "all", .needs = {"model"}}),
-            flag("buckets", into.buckets, "The buckets of gradients that PyTorch's DDP makes",
+                   "Keep only N of the repeated blocks", {.initial = "all", .needs = {"model"}}),
+            flag("buckets", into.buckets, "Show the buckets of gradients that PyTorch's DDP makes",
                  {.needs = {"model"}}),
             option("bucket-cap", "SIZE", into.bucket_bytes,
                    such_that<std::uint64_t>(
                        {base::parse_bytes, base::format_bytes, "100M"},
                        [](const auto& bytes) { return bytes > 0; },
                        "a bucket holds at least a byte"),
-                   "bucket_cap_mb",
+                   "Largest bucket, PyTorch's bucket_cap_mb",
                    {.initial = "25M, and 1M for the first bucket", .needs = {"buckets"}}),
             option("order", "ORDER", into.order,
-                   name_words<workload::BucketOrder>("choice of order"), "{}",
-                   {.needs = {"buckets"}}),
+                   name_words<workload::BucketOrder>("choice of order"),
+                   "Order of the gradients: {}", {.needs = {"buckets"}}),
             option("type", "TYPE", into.type, name_words<model::DataType>("data type"),
                    "Type of the gradients: {}", {.needs = {"buckets"}})},
            result_options(into, {"table", "json", "csv", "markdown"})})};

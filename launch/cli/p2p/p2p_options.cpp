@@ -10,17 +10,16 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_p2p_about =
-    "Methods (row: from, column: to; GB/s are 1e9 bytes, latency is ns or us per hop):\n"
+    "Methods (rows are sources, columns targets; 1 GB/s is 1e9 bytes/s; latency is per hop):\n"
     "  ce, ce_read        the copy engine of the source writes; that of the target reads\n"
     "  sm_write, sm_read  the same by kernels\n"
-    "  latency            the row's GPU chases pointers through memory of the column's GPU, its "
-    "own "
-    "and the host's\n"
+    "  latency            the row's GPU chases pointers through the memory of the column's GPU, "
+    "its own and the host's\n"
     "  host, pageable     between each GPU and pinned or pageable memory of its host\n"
-    "  staged             GPU to GPU through host memory, with the direct path closed\n"
+    "  staged             GPU to GPU through host memory, with the direct path disabled\n"
     "  sendrecv, pingpong messages of the communication library, also between processes and hosts\n"
-    "Without --methods, GPUs are measured by all but pageable (by messages where there are several "
-    "hosts) and CPUs by messages. The data of every cell is checked.";
+    "Without --methods: on GPUs of one host, all but pageable; on several hosts and on CPUs, "
+    "sendrecv and pingpong. The data of every cell is checked.";
 
 Words<std::vector<workload::P2pDirection>> direction_words() {
   using enum workload::P2pDirection;
@@ -51,13 +50,13 @@ Usage p2p_usage(P2pOptions& into) {
       .options = joined(
           {{backend_option(into.backend), ranks_option(into.ranks, k_most),
             option("devices", "N,...", into.devices, numbers(0, 1023),
-                   "Only these GPUs of each host, by CUDA's numbers"),
+                   "Use only these GPUs of each host (CUDA device numbers)"),
             option("mode", "NAME", into.mode, name_words<workload::P2pMode>("mode"),
                    "direct: one process drives all GPUs of a host; ipc: one process each, memory "
                    "mapped by CUDA IPC",
                    {.initial = "direct, or ipc where mpirun starts several processes on a host"}),
             option("methods", "NAME,...", into.methods,
-                   list_of(name_words<workload::P2pMethod>("method")), "Which matrices: {}",
+                   list_of(name_words<workload::P2pMethod>("method")), "Matrices to measure: {}",
                    {.also = "-m"}),
             option("directions", "NAME,...", into.directions, direction_words(),
                    "uni: a pair one way; bi: both ways at once; all: all GPUs at once",
@@ -69,7 +68,7 @@ Usage p2p_usage(P2pOptions& into) {
                     .initial = "512M, as nvbandwidth; less through the host; 4M on the CPU",
                     .example = "1M,512M"}),
             option("repeat", "N", into.repeats, number_words(1, k_most),
-                   "Trials of the whole in fresh processes", {.initial = "1"}),
+                   "Number of trials, each in fresh processes", {.initial = "1"}),
             library_option(into.libraries), seed_option(into.seed)},
            timeout_options(into),
            {format_option(into.format), run_file_option(into.output),

@@ -13,13 +13,13 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_predict_about =
-    "Prints first how far predictions are off from what was measured. The steps that the run "
-    "measured are predicted for more ranks; if it has several kinds, the options of steps select "
-    "one. The collectives of the step must have been measured at several sizes, best on several "
-    "numbers of ranks, on their own (run --collectives) or in the steps. If the run has no step of "
-    "the model, the model computes at the rates of the steps that the run has, and takes their "
-    "type and options. Or say how long it computes, with --forward and --backward or with --tflops "
-    "and --batch.";
+    "First the output shows how far predictions are off from what was measured. The steps of the "
+    "run are predicted for more ranks. If the run has several kinds of steps, select one by the "
+    "options of training steps. The collectives of the step must have been measured at several "
+    "sizes, best on several numbers of ranks, either alone (run --collectives) or in the steps. "
+    "Computation of a model that the run did not measure is taken at the rates of the run's steps, "
+    "with their type and options. Instead you can state its time (--forward and --backward) or its "
+    "rate (--tflops and --batch).";
 
 using analysis::cost_model::InterNodeRange;
 using analysis::cost_model::Stated;
@@ -32,7 +32,7 @@ struct Unit {
   double factor;
 };
 
-// "50GB/s", and "40-50GB/s" for something between.
+// "50GB/s", or "40-50GB/s" for a range.
 struct Range {
   double low = 0, high = 0;
 };
@@ -56,7 +56,7 @@ Result<Range> parse_range(std::string_view text, const std::array<Unit, N>& unit
   return Range{range.low * unit->factor, range.high * unit->factor};
 }
 
-// "310ms", "1500us", "1.5", and "300-320ms" for something between.
+// "310ms", "1500us", "1.5", or "300-320ms" for a range.
 Result<Stated> parse_stated_ns(const std::string& text) {
   static constexpr std::array k_units{Unit{"", 1e6}, Unit{"ms", 1e6}, Unit{"us", 1e3},
                                       Unit{"ns", 1}, Unit{"s", 1e9},  Unit{"m", 6e10}};
@@ -93,7 +93,7 @@ Result<InterNodeRange> parse_inter_node(const std::string& text) {
   const std::size_t comma = all.find(',');
   if (comma == std::string_view::npos)
     return fail(Errc::invalid_argument,
-                "'{}' is no rate and latency between nodes such as 50GB/s,5us", text);
+                "'{}' is not a rate and latency between nodes, such as 50GB/s,5us", text);
   NCCLPROBE_TRY_ASSIGN(const Range rate, parse_range(all.substr(0, comma), k_rates,
                                                      "50GB/s, 400Gbit/s or 40-50GB/s"));
   NCCLPROBE_TRY_ASSIGN(const Range latency,
@@ -168,19 +168,21 @@ Usage predict_usage(PredictOptions& into) {
            {"ncclprobe predict run.h5 --model llama2-7b --ranks 8 --forward 300ms --backward "
             "640ms"},
            {"ncclprobe predict run.h5 --model llama2-7b --ranks 8 --tflops 350-450 --batch 1"}},
-      .exits = {{base::k_exit_usage, "bad arguments, or a run that lacks what it takes"}},
+      .exits = {{base::k_exit_usage,
+                 "bad arguments, or a run that lacks what the prediction needs"}},
       .options = joined(
-          {{input_option("run_file", into.run_file, "Run file of `ncclprobe`"),
+          {{input_option("run_file", into.run_file, "Run file with training steps"),
             repeated("also", "RUN.h5", into.also, path_words("sendrecv.h5"),
                      "Another run on the same machine, for collectives that the first lacks"),
-            option("ranks", "N,...", request.ranks, numbers(2), "For these numbers of ranks",
+            option("ranks", "N,...", request.ranks, numbers(2), "Numbers of ranks to predict",
                    {.required = true}),
             option("inter-node", "RATE,TIME", request.inter_node, inter_node_words(),
-                   "Between nodes: what one node sends with all of its network cards, and how long "
-                   "a message takes; ranges (40-50GB/s,4-6us) widen the interval. Needed for more "
-                   "ranks than a node has, if the run has one node"),
+                   "Between nodes: bandwidth of one node with all of its network cards, and "
+                   "latency of "
+                   "a message. Ranges (40-50GB/s,4-6us) widen the interval. Required to predict "
+                   "several nodes from a run on one"),
             option("ranks-per-node", "N", request.ranks_per_node, number_words(1, k_most),
-                   "Ranks of each node", {.initial = "as many as a host of the run has"}),
+                   "Ranks per node", {.initial = "as many as a host of the run has"}),
             option("forward", "TIME", into.forward_ns, stated_words(parse_stated_ns, "300-320ms"),
                    "Time of the forward pass of the whole model and batch on one rank, instead of "
                    "what was measured",
@@ -196,7 +198,8 @@ Usage predict_usage(PredictOptions& into) {
                                                       rate.high / 1e12);
                                  },
                                  "350-450"},
-                   "10^12 operations a second that a rank reaches in the model's products",
+                   "Rate that a rank reaches in the model's matrix products, in 10^12 operations "
+                   "per second",
                    {.excludes = {"forward"}})},
            predicted_step_options(into.step),
            result_options(into, {"table", "json"})}),

@@ -8,10 +8,10 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_report_about =
-    "If a run never ended, its report is made from its parts (run.h5.parts beside run.h5), which "
-    "stay as they are. Nothing is written beside the input, except with --fold: traces of a "
-    "captured job are kept in your cache ($XDG_CACHE_HOME/ncclprobe or ~/.cache/ncclprobe). The "
-    "report does not judge: failed trials do not change the exit code.";
+    "The report of an unfinished run is made from its parts (run.h5.parts beside run.h5), which "
+    "stay unchanged. Only --fold writes beside the input; the trace of a captured job is kept in "
+    "your cache ($XDG_CACHE_HOME/ncclprobe or ~/.cache/ncclprobe). Failed trials do not change "
+    "the exit code of `report`.";
 
 base::Result<void> check(ReportOptions& options) {
   auto refuse = [](const char* why) { return base::fail({base::Errc::invalid_argument, why, ""}); };
@@ -48,19 +48,21 @@ Usage report_usage(ReportOptions& into) {
            {"ncclprobe report run.h5 --format json | jq '.results[] | {setting, busbw_gb_per_s}'"}},
       .options = joined(
           {{input_option("run_file", into.run_file,
-                         "Run file of `ncclprobe`; or, for its timeline, a trace file or the "
-                         "folder of a captured job"),
+                         "Run file; or, for a timeline, a trace file or the folder of a "
+                         "captured job"),
             flag("fold", into.fold,
-                 "First make the run file and the trace files of a stopped run from RUN.h5.parts"),
-            flag("brief", into.brief, "Only the answer: what to set, and how sure that is"),
+                 "First combine the parts of a stopped run (RUN.h5.parts) into its run file and "
+                 "traces"),
+            flag("brief", into.brief, "Print only the answer: what to set, and how sure that is"),
             flag("timeline", into.timeline,
-                 "Of a traced trial: steps, overlap, waits, stragglers, clocks, losses"),
+                 "Print the timeline of a traced trial: steps, overlap, waits, stragglers, clocks, "
+                 "losses"),
             trial_option(into.trial),
             flag("steps", into.steps, "With --timeline --format json: each step separately"),
             window_option(into.window), traced_ranks_option(into.ranks), format_option(into.format),
             price_option(into.prices,
-                         "What a GPU costs in your unit: VALUE, or GPU=VALUE for each model; adds "
-                         "what a GB/s of busbw and an effective GPU cost")},
+                         "Price of a GPU in any currency, or GPU=VALUE for each model; the report "
+                         "then shows the price of a GB/s of busbw and of an effective GPU")},
            text_file_options(into.output),
            log_options(into.verbosity)}),
       .check = [&into](const Options&) { return check(into); }};

@@ -11,8 +11,9 @@ Usage topo_usage(TopoOptions& into) {
   return {
       .name = "topo",
       .summary = "Show what the machine is: GPUs, links, network, placement and ceilings",
-      .about = "Every value has a source (--format facts): nvml, cuda, sysfs, hwloc or nccl. What "
-               "none of them knows is unknown. GPUs have the numbers of nvidia-smi.",
+      .about =
+          "Every value has a source (--format facts): nvml, cuda, sysfs, hwloc or nccl. A value "
+          "that no source has is unknown. GPUs are numbered as in nvidia-smi.",
       .examples = {{"ncclprobe topo", "this host, and what is unknown or degraded"},
                    {"mpirun -np 16 ncclprobe topo",
                     "all hosts of the job, and whether ranks are near their GPUs"},
@@ -27,19 +28,21 @@ Usage topo_usage(TopoOptions& into) {
                     "rings and trees that NCCL found (NCCL_GRAPH_DUMP_FILE)"},
                    {"ncclprobe topo --record machine/",
                     "all facts about this host, for a bug report"}},
-      .exits = {{base::k_exit_environment, "the ranks do not fit together"}},
+      .exits = {{base::k_exit_environment,
+                 "the ranks do not agree, or the machine lacks memory or processes"}},
       .options = joined(
-          {{repeated("from", "FILE", into.from, text_words("node.json"),
-                     "Show the machine of this file instead, - for standard input; several files "
-                     "are several hosts"),
+          {{repeated(
+                "from", "FILE", into.from, text_words("node.json"),
+                "Show the machine in this file instead of this one (- is standard input); several "
+                "files are several hosts"),
             option("host", "N", into.host, number_words(0, k_most),
                    "Only this host, counted from 0"),
             flag("placement", into.placement,
                  "Propose which rank drives which GPU from which CPUs, as mpirun and srun options"),
             flag("ceilings", into.ceilings,
-                 "What limits each collective, and the most bus bandwidth it leaves"),
+                 "Show the bottleneck of each collective, and the bus bandwidth that it allows"),
             option("record", "DIR", into.record, text_words("machine/"),
-                   "Gather everything about this host in a folder", {.excludes = {"from"}}),
+                   "Write everything about this host into a folder", {.excludes = {"from"}}),
             flag("names", into.names,
                  "Keep host names, hardware addresses, UUIDs and serial numbers",
                  {.needs = {"record"}}),

@@ -220,7 +220,7 @@ TEST_CASE("a written plan file reads back as the same options") {
     CHECK(of_second[i].write() == of_first[i].write());
     // Beside launch there is no use for graph, and the options of steps have a test of their own.
     CHECK(of_first[i].write().empty() ==
-          (of_first[i].name == "graph" || of_first[i].group == "Steps of training"));
+          (of_first[i].name == "graph" || of_first[i].group == "Training steps"));
   }
 }
 
