@@ -147,7 +147,7 @@ void check_gloo(const Case& one, Findings& into) {
              {"D18",
               Severity::fail,
               named != nullptr
-                  ? fmt::format("GLOO_SOCKET_IFNAME={} is no running interface", named->value)
+                  ? fmt::format("GLOO_SOCKET_IFNAME={} is not a running interface", named->value)
                   : "no running network interface is reachable from other hosts",
               seen,
               "Gloo does not start",

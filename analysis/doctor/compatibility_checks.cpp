@@ -41,8 +41,8 @@ void judge_runtime(const model::Survey& survey, const char* id, const VersionNum
                   driver_cuda_version(survey), cuda.text(), where),
       fmt::format("all features from driver {}, minimum driver {}", text_of(fit.full),
                   text_of(fit.least))};
-  const std::string what =
-      fmt::format("driver against {}: {}; {}", runtime, to_string(fit.verdict), advice.newest_text);
+  const std::string what = fmt::format("the driver's support for the {}: {}; {}", runtime,
+                                       to_string(fit.verdict), advice.newest_text);
   using enum knowledge::DriverVerdict;
   switch (fit.verdict) {
   case full:

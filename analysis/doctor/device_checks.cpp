@@ -240,7 +240,7 @@ void check_affinity(const Case& one, Findings& into) {
   if (good)
     into.add({"D24",
               Severity::ok,
-              "every rank has enough CPUs, and none known to be far from its GPU",
+              "every rank has enough CPUs, and none is known to be far from its GPU",
               {},
               "",
               "",

@@ -108,7 +108,7 @@ std::string conclude(const Case& one, const Finding& root, const std::vector<Fin
       (possible ? maybe : apart).push_back(fmt::format("{}, {}", other.id, other.what));
     }
   if (!maybe.empty())
-    text += fmt::format(". It may also explain, without proof: {}", fmt::join(maybe, "; "));
+    text += fmt::format(". It may also explain (not proven): {}", fmt::join(maybe, "; "));
   if (!apart.empty())
     text += fmt::format(". Other failures, with no visible connection: {}", fmt::join(apart, "; "));
   return text;

@@ -71,7 +71,7 @@ void check_nvlinks(const model::Survey& survey, Findings& into, bool& anything) 
                      {seen},
                      one.up == 0 ? "data between these GPUs goes over PCIe or through host memory"
                                  : "bandwidth between these GPUs drops with the number of links",
-                     "nvidia-smi nvlink -s; dmesg | grep -i xid (74); then the vendor",
+                     "nvidia-smi nvlink -s; dmesg | grep -i xid (74); then contact the vendor",
                      {},
                      {}});
   }
@@ -171,7 +171,7 @@ Iommu iommu_of(const model::Survey& survey, std::vector<std::string>& seen) {
       worst = Iommu::translates;
     if (group.type != "identity")
       seen.push_back(fmt::format("{}: IOMMU type {}", fmt::join(group.devices, ", "),
-                                 group.type.empty() ? "not told" : group.type));
+                                 group.type.empty() ? "unknown" : group.type));
   }
   if (passed > 0)
     seen.push_back(fmt::format("{} group(s) of GPUs and network cards: identity", passed));

@@ -23,7 +23,7 @@ void check_nccl_faults(const Case& one, Findings& into) {
           any = true;
           into.add(survey, {"D35",
                             Severity::info,
-                            fmt::format("NCCL {} has a known fault, it {}: {}", version->text(),
+                            fmt::format("NCCL {} has a known fault: it {} ({})", version->text(),
                                         fault->what, fault->when),
                             seen,
                             "",

@@ -93,7 +93,7 @@ void check_end_to_end(const SmokeTest& smoke_test, Findings& into) {
                                       to_string(worst.kind)),
                   seen,
                   wrong ? "every result of this machine is in doubt"
-                        : "no such program runs here with these libraries and this environment",
+                        : "collectives do not run here with these libraries and this environment",
                   "NCCL_DEBUG=INFO ncclprobe run --collectives all_reduce --sizes 1M --no-sweep "
                   "2>&1 | ncclprobe doctor --log -",
                   worst.ranks,

@@ -54,14 +54,14 @@ Report price_report(const RunSummary& run, const std::vector<SettingResult>& res
                     const std::vector<steps::Scaling>& scalings, double per_gpu) {
   const TablePtr bandwidths = bandwidth_table(bandwidth_costs(results, per_gpu));
   const TablePtr gpus = scaling_table(gpu_costs(scalings, per_gpu));
-  Section section{"price",
-                  fmt::format("Price{}: {} a GPU, as given", synthetic_mark(run), money(per_gpu))};
+  Section section{
+      "price", fmt::format("Price{}: {} per GPU, as given", synthetic_mark(run), money(per_gpu))};
   if (bandwidths->rows > 0)
     section.blocks.push_back(View{bandwidths});
   if (gpus->rows > 0) {
     section.blocks.push_back(View{gpus});
-    section.blocks.push_back(
-        Text{"", "effective GPUs: ranks times efficiency, against the fewest ranks measured.", 2});
+    section.blocks.push_back(Text{
+        "", "effective GPUs: ranks times efficiency, relative to the fewest ranks measured.", 2});
   }
   if (section.blocks.empty())
     section.blocks.push_back(Text{"",

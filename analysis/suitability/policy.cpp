@@ -206,7 +206,7 @@ void add_features(const Policy& policy, const GpuInQuestion& gpu, PolicyPart& pa
   const knowledge::GpuFeatures* features = knowledge::gpu_features(gpu.capability);
   for (const std::string& name : policy.features) {
     auto has = features == nullptr ? std::nullopt : has_feature(gpu, *features, name);
-    part.rules.push_back({name, "required", has ? (*has ? "there" : "missing") : "unknown",
+    part.rules.push_back({name, "required", has ? (*has ? "present" : "missing") : "unknown",
                           has ? known(*has) : Known::unknown});
   }
 }

@@ -125,7 +125,7 @@ NodeLinks links_of(const GpuModel& model) {
 }
 
 std::string price_text(const GpuInQuestion& gpu, double price) {
-  std::string text = fmt::format("{:g} a unit (as given)", price);
+  std::string text = fmt::format("{:g} per GPU (as given)", price);
   if (gpu.models.empty())
     return text;
   const GpuModel& model = *gpu.models.front();

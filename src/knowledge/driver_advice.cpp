@@ -51,7 +51,7 @@ std::string text_of_newest(const NewestRuntimes& newest, const GpuLimits& gpus) 
   if (newest.full)
     parts.push_back("CUDA " + newest.full->text());
   if (newest.minor_compat)
-    parts.push_back(fmt::format("{}with fewer features {}", newest.full ? "" : "CUDA ",
+    parts.push_back(fmt::format("{} {} with fewer features", newest.full ? "or" : "CUDA",
                                 newest.minor_compat->text()));
   const std::string it_runs = parts.empty()
                                   ? "it runs no CUDA that supports these GPUs"
@@ -61,9 +61,9 @@ std::string text_of_newest(const NewestRuntimes& newest, const GpuLimits& gpus) 
                        gpus.last_cuda ? "that supports these GPUs" : "in the tables");
   const Version driver_of_best = full_driver(best);
   const std::string of_best =
-      !driver_of_best ? "whose own driver is not in the tables"
+      !driver_of_best ? "whose driver is not in the tables"
       : beyond(*driver_of_best, gpus.last_branch)
-          ? "whose own driver does not support these GPUs"
+          ? "whose driver does not support these GPUs"
           : fmt::format("with all features from driver {}", driver_of_best->text());
   return fmt::format("{}; the newest for these GPUs: {}, {}", it_runs, best.text(), of_best);
 }

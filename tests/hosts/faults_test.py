@@ -31,7 +31,7 @@ class DoctorBetweenHosts(HostsTest):
     def test_an_interface_that_is_down(self):
         self.hosts["beta"].ip(["link set eth1 down"])
         self.addCleanup(self.hosts["beta"].ip, ["link set eth1 up"])
-        finding = self.finding(self.run_doctor(**ETH1), "D18", "GLOO_SOCKET_IFNAME=eth1 is no running interface")
+        finding = self.finding(self.run_doctor(**ETH1), "D18", "GLOO_SOCKET_IFNAME=eth1 is not a running interface")
         self.assertEqual(finding["hosts"], ["beta"])
         self.assertIn("(not running)", " ".join(finding["evidence"]))
 

@@ -87,7 +87,7 @@ TEST_CASE("with the host backend it is Gloo that chooses") {
   Finding finding = gravest(one, "D18");
 
   CHECK(finding.severity == Severity::fail);
-  CHECK(finding.what == "GLOO_SOCKET_IFNAME=eth is no running interface");
+  CHECK(finding.what == "GLOO_SOCKET_IFNAME=eth is not a running interface");
   for (model::Survey& survey : one.surveys)
     survey.process.environment[0].value = "eth0";
   CHECK(worst(one, "D18") == Severity::ok);

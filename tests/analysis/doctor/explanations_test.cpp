@@ -126,7 +126,7 @@ TEST_CASE("a refused variable is no explanation of what fails with other words")
   REQUIRE(of(all, "D27").may_be_of.size() == 1);
   CHECK_THAT(of(all, "D27").may_be_of[0], ContainsSubstring("D14: "));
   CHECK_THAT(diagnose(one, all).conclusion,
-             ContainsSubstring("It may also explain, without proof: D27"));
+             ContainsSubstring("It may also explain (not proven): D27"));
 }
 
 TEST_CASE("ACS that is really on may explain wrong data, and is said to be no more than that") {

@@ -115,7 +115,7 @@ TEST_CASE("NVML that does not start is a mismatch, and a case for a reboot, only
 
 TEST_CASE("a worker that did not survive looking at the GPUs is a failure") {
   Case one = healthy_cpu_case();
-  one.surveys[0].problem = "the survey worker said nothing for 60000 ms";
+  one.surveys[0].problem = "the survey worker sent nothing for 60000 ms";
 
   CHECK(worst(one, "D02") == Severity::fail);
 }
@@ -158,19 +158,20 @@ TEST_CASE(
     "the newest CUDA is that of driver and GPUs, and what a newer driver would bring is told") {
   Case one = healthy_case();
   CHECK_THAT(what(one, "D04"),
-             ContainsSubstring("the newest it runs: CUDA 13.0, with fewer features") &&
+             ContainsSubstring("the newest it runs: CUDA 13.0, or 13.4 with fewer features") &&
                  ContainsSubstring("the newest for these GPUs: 13."));
 
   one.surveys[1].inventory.gpus[0].compute_capability = "7.0"; // one V100 among them
   CHECK(what(one, "D04").find("13.0,") != std::string::npos);
   one.surveys.erase(one.surveys.begin());
-  CHECK(what(one, "D04") == "driver against CUDA runtime: full; the newest it runs: CUDA 12.9, the "
-                            "newest that supports these GPUs");
+  CHECK(what(one, "D04") ==
+        "the driver's support for the CUDA runtime: full; the newest it runs: CUDA 12.9, the "
+        "newest that supports these GPUs");
 
   set_version(one, "cuda_driver", "535.129.03 (CUDA 12.2)");
   set_version(one, "cuda_runtime", "12.1");
   CHECK_THAT(what(one, "D04"),
-             ContainsSubstring("CUDA 12.2, with fewer features 12.9; the newest for these GPUs: "
+             ContainsSubstring("CUDA 12.2, or 12.9 with fewer features; the newest for these GPUs: "
                                "12.9, with all features from driver 575."));
 }
 
@@ -189,7 +190,7 @@ TEST_CASE("a driver that is too old has one newest CUDA, and every way out is na
 
   const Finding a800 = become("NVIDIA A800-SXM4-80GB", "8.0");
   CHECK(a800.severity == Severity::fail);
-  CHECK_THAT(a800.what, ContainsSubstring("CUDA 11.4, with fewer features 11.8"));
+  CHECK_THAT(a800.what, ContainsSubstring("CUDA 11.4, or 11.8 with fewer features"));
   CHECK(a800.fix == "update the driver on the host to 525.60.13 or later (530.30.02 or later for "
                     "all features); or use a build for CUDA 11.8 or older (11.4 or older for all "
                     "features); or install cuda-compat-12-1 and put /usr/local/cuda-12.1/compat "
@@ -198,14 +199,14 @@ TEST_CASE("a driver that is too old has one newest CUDA, and every way out is na
   CHECK_THAT(become("NVIDIA GeForce RTX 3090", "8.6").fix, !ContainsSubstring("cuda-compat"));
 
   set_version(one, "cuda_driver", "580.95.05 (CUDA 13.0)");
-  set_version(one, "cuda_runtime", "13.3"); // whose own driver is not in the tables
+  set_version(one, "cuda_runtime", "13.3"); // whose driver is not in the tables
   CHECK_THAT(become("NVIDIA H200", "9.0").fix, !ContainsSubstring("unknown"));
 }
 
 TEST_CASE("known faults of the NCCL that is loaded are named where they show") {
   Case one = healthy_case();
   set_version(one, "nccl", "2.14.3");
-  CHECK_THAT(what(one, "D35"), ContainsSubstring("NCCL 2.14.3 has a known fault, it can"));
+  CHECK_THAT(what(one, "D35"), ContainsSubstring("NCCL 2.14.3 has a known fault: it can"));
   CHECK(found(one, "D35").front().fix == "NCCL 2.15.5, or NCCL_PROTO=^LL128");
   CHECK(worst(one, "D35") == Severity::info);
 

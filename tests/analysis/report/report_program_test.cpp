@@ -81,7 +81,7 @@ TEST_CASE("a price of the user's is laid on what was measured") {
   place.store_run(sweep_run());
 
   CHECK(place.run("run.h5 --price H200=30000") == base::k_exit_ok);
-  CHECK_THAT(place.read("stdout"), ContainsSubstring("Price: 30000 a GPU, as given"));
+  CHECK_THAT(place.read("stdout"), ContainsSubstring("Price: 30000 per GPU, as given"));
   CHECK(place.run("run.h5 --price 30000 --format json") == base::k_exit_ok);
   CHECK_THAT(place.read("stdout"), ContainsSubstring("\"per_gpu\": 30000.0"));
   CHECK(place.run("run.h5 --price T4=800") == base::k_exit_usage);

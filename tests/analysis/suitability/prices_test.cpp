@@ -101,7 +101,7 @@ TEST_CASE("an effective GPU costs the more the less efficient the GPUs are") {
   CHECK(costs[1].per_effective_gpu == Approx(1000 / efficiency));
   const Report report = price_report(run, pooled, scalings, 1000);
   CHECK_THAT(text_of(report),
-             ContainsSubstring("effective GPUs") && ContainsSubstring("1000 a GPU, as given"));
+             ContainsSubstring("effective GPUs") && ContainsSubstring("1000 per GPU, as given"));
   CHECK(json_of(report, "price")["scaling"].size() == 2);
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("prices are reported with what they are laid on") {
 
   const Report report = price_report(run, results, {}, 30'000);
   CHECK_THAT(text_of(report),
-             ContainsSubstring("30000 a GPU, as given") && ContainsSubstring("all_reduce"));
+             ContainsSubstring("30000 per GPU, as given") && ContainsSubstring("all_reduce"));
   CHECK(json_of(report, "price")["bandwidth"][0]["price_per_gb_per_s"].get<double>() ==
         Approx(300).epsilon(0.001));
   CHECK_THAT(text_of(price_report(RunBuilder(1), {}, {}, 1)),
