@@ -297,7 +297,7 @@ std::vector<std::string> beyond_limits(const std::vector<P2pMatrix>& matrices) {
       for (const auto* figure : {&entry.figure, &entry.both_ways})
         if (*figure && (*figure)->beyond_limit() &&
             !(figure == &entry.both_ways && is_mirrored(matrix, entry.transfer)))
-          found.push_back(fmt::format("{}: {:.1f} GB/s{}, but the link carries {:.1f} ({})",
+          found.push_back(fmt::format("{}: {:.1f} GB/s{}, but the link's rate is {:.1f} ({})",
                                       describe(matrix, entry), (*figure)->value,
                                       figure == &entry.both_ways ? " both ways" : "",
                                       *(*figure)->limit.gb_per_s, (*figure)->limit.derivation));
@@ -313,13 +313,13 @@ std::string describe(const P2pMatrix& matrix) {
       {P2pMethod::staged, "direct path disabled, through host memory (staged)"},
       {P2pMethod::host, "pinned host memory (host)"},
       {P2pMethod::pageable, "pageable host memory (pageable)"},
-      {P2pMethod::latency, "pointer chase by the row through the column's memory (latency)"},
+      {P2pMethod::latency, "pointer chase by the row's GPU through the column's memory (latency)"},
       {P2pMethod::sendrecv, "messages (sendrecv)"},
       {P2pMethod::pingpong, "messages there and back, half the time (pingpong)"}};
   static const std::map<P2pDirection, std::string> k_directions{
       {P2pDirection::uni, "one way"},
       {P2pDirection::bi, "both ways at once"},
-      {P2pDirection::all, "all at once, each to one other"},
+      {P2pDirection::all, "all at once, each rank to one other"},
       {P2pDirection::together, "every pair at once, total of each rank"}};
   std::string text = k_methods.at(matrix.method);
   if (!matrix.latency())

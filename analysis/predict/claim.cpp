@@ -73,7 +73,8 @@ ClaimVerdict judge_claim(const Claim& claim) {
     const double share = claim.step_change / claim.sync_change;
     verdict.implied_share = share;
     verdict.possible = share >= 0 && share <= 1;
-    verdict.text = heading + fmt::format(" means {:.0f}% exposed communication", 100 * share);
+    verdict.text = heading + fmt::format(" means that {:.0f}% of the step is exposed communication",
+                                         100 * share);
     if (share < 0)
       verdict.text =
           heading +
@@ -82,7 +83,7 @@ ClaimVerdict judge_claim(const Claim& claim) {
       verdict.text +=
           ": impossible if computing is unchanged, because communication cannot exceed the step.";
     else
-      verdict.text += " in the step, or as much that queues.";
+      verdict.text += ", or communication that queues.";
   }
   verdict.fits = verdict.possible;
   if (claim.exposed_share && claim.sync_change != 0)

@@ -241,7 +241,8 @@ SettingProof prove(const model::Run& run, const TrialRecord& trial) {
         continue; // prove_libraries()
       if (log == logs.end()) {
         add_verdict(proof.variables,
-                    {setting, Effect::not_known, "the companion left no evidence", {}, {}}, rank);
+                    {setting, Effect::not_known, "its companion trial recorded nothing", {}, {}},
+                    rank);
         continue;
       }
       VariableProof one = prove_variable(setting, log->second, trial.spec.backend);

@@ -128,13 +128,14 @@ void prove_unread(VariableProof& proof, const Variable* variable, const NcclLog&
     }
   }
   if (!log.has_words) {
-    proof.reason = "there is no log from this rank";
+    proof.reason = "its companion trial has no NCCL log of this rank";
     return;
   }
   bool on_network = workload::acts_on_network(variable->scope) && log.nodes == 1;
   if (reads_integer(variable) || on_network) {
     proof.effect = Effect::path_not_taken;
-    proof.reason = on_network ? "all ranks are on one node" : "NCCL never came to read it";
+    proof.reason =
+        on_network ? "all ranks are on one node" : "NCCL did not reach the code that reads it";
     return;
   }
   proof.reason = "NCCL does not log this variable";
@@ -205,7 +206,7 @@ void check_choices(VariableProof& proof, const NcclLog& log, const model::TrialS
   }
   if (looked && proof.effect == Effect::not_known) {
     proof.effect = Effect::took_effect;
-    proof.reason = "all calls obey it";
+    proof.reason = "all calls used it";
   }
 }
 

@@ -87,12 +87,13 @@ Section break_even_section(const std::vector<BreakEven>& all, const TablePtr& ta
   if (view.rows->empty())
     return {"break_even"};
   open.insert(open.begin(), std::move(view));
-  return {"break_even",
-          fmt::format("Break-even: how long a step must compute to hide all transfers. At best: as "
-                      "long as they take. As it is: with as much of them covered per ms as now. "
-                      "+-: half of the {:.0f}% interval, with three processes or more",
-                      100 * k_confidence),
-          std::move(open), 2};
+  return {
+      "break_even",
+      fmt::format("Break-even: how long a step must compute to hide all transfers. At best: if "
+                  "all of them can be covered. As it is: if a ms of computing covers as much "
+                  "of them as now. +-: half of the {:.0f}% interval, with three processes or more",
+                  100 * k_confidence),
+      std::move(open), 2};
 }
 
 } // namespace ncclprobe::analysis

@@ -170,7 +170,7 @@ std::string describe_memory(const model::Run& run) {
   const auto& lead = settings.front();
   std::string text = memory_text(lead);
   if (!text.empty())
-    text = "of a device at most: " + text;
+    text = "most per device: " + text;
   std::size_t told = 0;
   auto differs = [&](const std::vector<MemorySplit>& ranks, Part part) {
     const auto bytes = most(ranks, part), usual = most(lead, part);
@@ -197,8 +197,8 @@ std::string describe_progress(const model::Run& run) {
   auto planned = static_cast<std::size_t>(std::max(run.header.planned_trials, 0));
   std::string counts = join(parts, ", ");
   if (run.trials.size() < planned)
-    return fmt::format("this run did not come to its end: {} of {} trials{}", run.trials.size(),
-                       planned, counts.empty() ? "" : " (" + counts + ")");
+    return fmt::format("unfinished: {} of {} trials{}", run.trials.size(), planned,
+                       counts.empty() ? "" : " (" + counts + ")");
   bool all_ok = by_kind.size() == 1 && by_kind.contains(model::OutcomeKind::ok);
   return fmt::format("{}: {}", run.trials.size(), all_ok ? "all ok" : counts);
 }

@@ -15,7 +15,7 @@ inline constexpr FindingKind k_synthetic_numbers{
     "SYNTHETIC NUMBERS: they come from a model, nothing was measured."};
 inline constexpr FindingKind k_forced{
     "resumed_under_other_conditions", Severity::warning,
-    "resumed with --force under other conditions: its trials do not compare. {differences}"};
+    "resumed with --force under other conditions: its trials cannot be compared. {differences}"};
 
 // True if any of the run's numbers come from the synthetic model. Then every view says so.
 bool is_synthetic(const model::Run& run);

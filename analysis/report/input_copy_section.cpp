@@ -188,24 +188,24 @@ Section copy_reading_section(const std::optional<double>& floor) {
       "reading_input_copies",
       "How to read input copies",
       {Text{"  ms, then",
-            "without the copy and with it; communication without computing beside it, computing "
-            "without communication. Of the copy: alone, and then beside communication or in the "
-            "whole step. Pageable vs pinned: with the copy from pinned memory, then from pageable. "
-            "Medians over processes.",
+            "without and with the copy; communication and computing are measured without each "
+            "other. "
+            "Rows of the copy: alone, then beside communication or in the whole step. Pageable vs "
+            "pinned: with the copy from pinned, then from pageable memory. Medians over processes.",
             k_hang},
        Text{"  times",
             "geometric mean of each process's own ratio: it may contradict the two medians.",
             k_hang},
-       Text{
-           "  copy",
-           "of what is lost: the step has nothing to do but wait for the copy. transfer: uncovered "
-           "transfer takes longer; slowed: computing does.",
-           k_hang},
+       Text{"  copy",
+            "part of the loss in which the step only waits for the copy. transfer: uncovered "
+            "transfer takes longer; slowed: computing takes longer.",
+            k_hang},
        Text{"  verdict",
-            fmt::format("of ratios within a process; chance of any false one in the run {:.0f}%{}.",
+            fmt::format("on ratios within a process; the chance of any false verdict in the run is "
+                        "{:.0f}%{}.",
                         100 * k_alpha,
-                        floor ? fmt::format("; a ratio below {:.3f} is noise: so far two halves of "
-                                            "the processes lay apart",
+                        floor ? fmt::format("; a ratio below {:.3f} is noise: two halves of the "
+                                            "processes differed by that much",
                                             *floor)
                               : ""),
             k_hang}}};
@@ -230,11 +230,12 @@ Report input_copy_report(const RunFigures& figures) {
       return std::find(kind.begin(), kind.end(), one) != kind.end();
     });
     report.sections.push_back(kind_section(kind, synthetic_mark(figures.run)));
-    report.sections.push_back({"input_copy_losses",
-                               "What the step loses to it, in percent of the step time; GB/s of "
-                               "one rank's copy alone and in the step",
-                               {View{accounts_table(kind)}},
-                               2});
+    report.sections.push_back(
+        {"input_copy_losses",
+         "What the step loses to the copy, in percent of the step time; GB/s of "
+         "one rank's copy alone and in the step",
+         {View{accounts_table(kind)}},
+         2});
   }
   if (!found->all.empty())
     report.sections.push_back(copy_reading_section(found->floor));

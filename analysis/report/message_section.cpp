@@ -54,14 +54,15 @@ std::string render_messages(const timeline::MessageWaits& found) {
   std::string out = "Who waits for whom (sends and receives)\n";
   std::string text = "No send or receive is known by its ranks.";
   if (halves > 0)
-    text = fmt::format("{} of sends and receives met their other half.", share(met, halves));
+    text = fmt::format("{} of sends and receives were matched with their other side.",
+                       share(met, halves));
   if (all.sent_ahead > 0)
     text += fmt::format(" {} had ended before their receive began, and did not wait.",
                         count_of(all.sent_ahead, "send", "sends"));
   if (all.clock_unknown > 0)
     text += fmt::format(" {} are of ranks whose clock is not known.", grouped(all.clock_unknown));
   if (all.kernels_untold > 0)
-    text += fmt::format(" It is unknown what {} send or receive (a run file says it, its "
+    text += fmt::format(" It is unknown what {} send or receive (the run file has that, the "
                         "trace alone does not).",
                         count_of(all.kernels_untold, "kernel", "kernels"));
   if (all.without_kernel > 0)

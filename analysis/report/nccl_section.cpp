@@ -74,14 +74,14 @@ Report nccl_prediction_report(const model::Run& run, const std::vector<SettingRe
                                   "Predicted: {}{}{}.{}{}",
                                   told ? "by NCCL itself (ncclGroupSimulateEnd)" : "",
                                   told && calculated ? "; or " : "",
-                                  calculated ? "latency + bytes / bandwidth of the table that NCCL "
-                                               "logs when it starts, for the way it took"
+                                  calculated ? "latency + bytes / bandwidth from NCCL's log, for "
+                                               "the algorithm and protocol that it used"
                                              : "",
-                                  partial ? " *: without corrections of trees and of rings over "
-                                            "nodes that it does not log."
+                                  partial ? " *: without corrections for trees, and for rings over "
+                                            "nodes, which NCCL does not log."
                                           : "",
-                                  loses ? " Faster: where its choice loses, a setting with a "
-                                          "verdict that was carried out another way."
+                                  loses ? " Faster: a better setting with another algorithm or "
+                                          "protocol than NCCL's choice."
                                         : ""),
                               2}}}},
           .data = {{"nccl_predictions", table.table()}}};

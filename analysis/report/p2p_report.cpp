@@ -148,7 +148,7 @@ void add_spread(std::vector<Block>& blocks, const P2pMatrix& matrix) {
 Section matrix_section(const model::Run& run, const P2pMatrix& matrix) {
   Section section{"matrix",
                   fmt::format("{}, {}{}{}", describe(matrix), unit_of(matrix),
-                              matrix.latency() ? " a hop" : "", synthetic_mark(run)),
+                              matrix.latency() ? " per hop" : "", synthetic_mark(run)),
                   {View{matrix_table(matrix)}}};
   add_limits(section.blocks, matrix);
   add_spread(section.blocks, matrix);
@@ -195,12 +195,12 @@ Section reading_matrices(const std::vector<P2pMatrix>& matrices) {
       if (entry.data == DataState::unchecked && !entry.data_note.empty())
         unchecked.insert(entry.data_note);
   Section section{"reading"};
-  section.blocks.push_back(
-      Text{"",
-           "Rows are from, columns to; numbers are ranks. A percentage is the share of what the "
-           "link carries, ! more than that, * slower than others of its kind. Both ways: the sum." +
-               std::string(chased ? " Latency: the row's GPU reads the column's memory." : ""),
-           2});
+  section.blocks.push_back(Text{
+      "",
+      "Rows are sources, columns targets; numbers are ranks. A percentage is the share of the "
+      "link's rate. !: above that rate. *: slower than others of its kind. Both ways: the sum." +
+          std::string(chased ? " Latency: the row's GPU reads the column's memory." : ""),
+      2});
   if (!unchecked.empty())
     section.blocks.push_back(
         Text{"Data was not checked: ",
@@ -229,8 +229,7 @@ Report p2p_report(const RunSummary& run) {
     report.sections.push_back(matrix_section(run, matrix));
   report.sections.push_back(list_section(
       "beyond_limits",
-      "Beyond what the link carries: these figures, or what is known of the links, are wrong",
-      beyond));
+      "Above the link's rate: these figures, or the known rates of the links, are wrong", beyond));
   report.sections.push_back(
       list_section("outliers", "Slower than others of their kind", outliers(*found)));
   append(report, problem_report(run));

@@ -66,13 +66,14 @@ Report power_report(const RunSummary& run, const std::vector<SettingResult>& res
       .titled("busbw GB/s", {Unit::number});
   table.add("busbw_gb_per_s_per_w", &PowerFigure::busbw_per_w)
       .titled("GB/s per W", {Unit::fixed, 3});
-  return {.sections = {{"power",
-                        fmt::format("Power while it ran{}, by NVML; GB/s per W is busbw by the "
-                                    "mean watts of a GPU. Of cells that ran for a second or more: "
-                                    "a reading is a mean over up to that long",
-                                    synthetic_mark(run)),
-                        {View{.table = table.table(), .most_rows = k_rows_shown}}}},
-          .data = {{"power", table.table()}}};
+  return {
+      .sections = {{"power",
+                    fmt::format("Power while cells ran{}, read by NVML. Only cells of a second or "
+                                "more: a reading may be a mean over up to a second. GB/s per "
+                                "W: busbw divided by the mean watts of a GPU",
+                                synthetic_mark(run)),
+                    {View{.table = table.table(), .most_rows = k_rows_shown}}}},
+      .data = {{"power", table.table()}}};
 }
 
 } // namespace ncclprobe::analysis

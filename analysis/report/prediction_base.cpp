@@ -65,12 +65,12 @@ base::Result<std::string> only_model(const std::vector<steps::StepResult>& resul
   for (const steps::StepResult& result : results) {
     if (!name.empty() && name != result.step.model)
       return base::fail(base::Error{Errc::invalid_argument, "this run has steps of several models",
-                                    "say which: --model " + result.step.model});
+                                    "select one: --model " + result.step.model});
     name = result.step.model;
   }
   if (name.empty())
-    return base::fail(base::Error{Errc::not_found, "this run has no steps of training",
-                                  "say of which model to predict steps: --model NAME"});
+    return base::fail(base::Error{Errc::not_found, "this run has no training steps",
+                                  "select the model to predict: --model NAME"});
   return name;
 }
 
@@ -149,9 +149,9 @@ base::Result<cost_model::StepBase> stated_step(const PredictionRequest& request,
       step.pattern != workload::StepPattern::fsdp)
     return base::fail(
         base::Error{Errc::invalid_argument,
-                    fmt::format("what {} communicates depends on the samples of a step",
+                    fmt::format("the communication of {} depends on the samples per step",
                                 model::to_string(step.pattern)),
-                    "say how many there are: --batch"});
+                    "give their number: --batch"});
   NCCLPROBE_TRY_ASSIGN(const cost_model::StatedCompute compute, stated_compute(request, step));
   std::vector<MeasuredRates> rates;
   for (const Other& one : others)
@@ -190,10 +190,10 @@ base::Result<cost_model::StepBase> base_of(const model::Run& run,
     std::string steps;
     for (const StepRequest& one : measured)
       steps += (steps.empty() ? "" : "; ") + describe(one);
-    return base::fail(base::Error{
-        Errc::invalid_argument,
-        fmt::format("this run has {} kinds of steps that are meant: {}", measured.size(), steps),
-        "say which, by --workload, --batch, --type and so on"});
+    return base::fail(
+        base::Error{Errc::invalid_argument,
+                    fmt::format("{} kinds of steps of this run match: {}", measured.size(), steps),
+                    "select one with --workload, --batch, --type and so on"});
   }
   if (measured.size() == 1)
     if (auto base = cost_model::measured_base(run, results, measured.front(), INT32_MAX))
@@ -210,8 +210,8 @@ base::Result<cost_model::StepBase> base_of(const model::Run& run,
     return cost_model::rated_base(like->step, rates);
   return base::fail(
       {Errc::not_found,
-       fmt::format("this run has no such step of {}, nor one of another model and this type whose "
-                   "products could tell how fast it computes",
+       fmt::format("this run has no such step of {}, and no step of another model with this type "
+                   "whose matrix products give a rate",
                    printable(model.name)),
        "give --forward and --backward, or --tflops and --batch, or measure it: ncclprobe run "
        "--workload ddp --model " +

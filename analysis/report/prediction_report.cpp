@@ -86,7 +86,7 @@ std::string render_quality(const Prediction& prediction) {
                         "{:.1f}%, {} sizes)",
                         100 * prediction.left_out->median, 100 * prediction.left_out->largest,
                         prediction.left_out->sizes)
-          : "no error is known: no size could be left out, as too few were measured",
+          : "no error is known: no size could be left out, because too few were measured",
       11);
   for (const auto& [collective, errors] : prediction.rank_errors)
     out += paragraph("  numbers", errors_text(collective, errors), 11);
@@ -100,8 +100,8 @@ std::string render_quality(const Prediction& prediction) {
                      11);
   else
     out += paragraph("  ranks",
-                     "no error is known: that takes steps of this kind measured at three numbers "
-                     "of ranks or more, two of them above 1",
+                     "no error is known: that needs steps of this kind measured at three or more "
+                     "numbers of ranks, two of them above 1",
                      11);
   if (prediction.replayed_ns) {
     const cost_model::StepBase& base = prediction.base;
@@ -112,7 +112,7 @@ std::string render_quality(const Prediction& prediction) {
                     base.measured_ranks == 1 ? "" : "s", ms(*prediction.replayed_ns),
                     ms(base.measured.step_ns),
                     100 * (*prediction.replayed_ns / base.measured.step_ns - 1),
-                    base.ranks > 0 ? ", and the difference is kept" : ""),
+                    base.ranks > 0 ? "; predictions keep the difference" : ""),
         11);
   }
   return out;
@@ -156,8 +156,8 @@ std::string render_loggp(const std::vector<cost_model::LogGp>& models) {
   if (models.empty())
     return paragraph(
         "",
-        "LogGP: not in this data, which takes the same sizes launched back to back and "
-        "one at a time (run --mode latency; --also adds that run).",
+        "LogGP: no data. It needs the same sizes launched back to back and one at a time "
+        "(run --mode latency; --also adds that run).",
         0);
   TextTable table({{"collective", TextTable::Align::left},
                    {"ranks"},
@@ -227,16 +227,15 @@ std::string render_predicted(const Prediction& prediction) {
     if (!one.why_no_interval.empty())
       add_note(fmt::format("No interval: {}.", one.why_no_interval));
     for (const std::string& activity : one.unknown)
-      add_note(
-          fmt::format("{}: nothing is known of its time, so it is taken to need none.", activity));
+      add_note(fmt::format("{}: its time is not known and counts as 0.", activity));
   }
   const auto last = std::find_if(prediction.predicted.rbegin(), prediction.predicted.rend(),
                                  [](const auto& one) { return one.step_interval_ns.has_value(); });
   if (last != prediction.predicted.rend())
     add_note(
-        fmt::format("Of the interval at {} ranks: transfers +-{:.1f}%, computing +-{:.1f}%, its "
-                    "operations of another size +-{:.1f}%, between nodes as stated +-{:.1f}%, what "
-                    "replays are off by +-{:.1f}% of the step.",
+        fmt::format("Sources of the interval at {} ranks, in percent of the step: transfers "
+                    "+-{:.1f}, computing +-{:.1f}, operations of another size +-{:.1f}, the stated "
+                    "figures between nodes +-{:.1f}, errors of the replay +-{:.1f}.",
                     last->ranks, 100 * last->from_transfers, 100 * last->from_computing,
                     100 * last->from_sizes, 100 * last->from_inter_node, 100 * last->from_replay));
   const cost_model::StepBase& base = prediction.base;

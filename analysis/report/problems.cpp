@@ -225,8 +225,8 @@ std::string advice(const TrialRecord& trial, std::string_view backend) {
   bool nvidia = backend == "nvidia";
   std::string speak =
       nvidia && !output_contains(trial, "NCCL INFO")
-          ? "Run this setting alone with NCCL_DEBUG=INFO in the environment: NCCL's own "
-            "words are then kept with the trial."
+          ? "Run this setting alone with NCCL_DEBUG=INFO in the environment: NCCL's "
+            "messages are then stored with the trial."
           : "";
   switch (trial.outcome.kind) {
   case OutcomeKind::crashed:
@@ -242,8 +242,8 @@ std::string advice(const TrialRecord& trial, std::string_view backend) {
         trial.outcome.reason.find("probable cause: unknown") == std::string::npos)
       return speak; // the cause has been named
     if (!came_equally_far(trial))
-      return "Ranks that did not come as far as the others are where to look. " + speak;
-    return fmt::format("All ranks came equally far: what they did hangs, or {} is too short. {}",
+      return "Look at the ranks that did not get as far as the others. " + speak;
+    return fmt::format("All ranks got equally far: either they hang there, or {} is too short. {}",
                        in_a_cell(trial) ? "--cell-timeout" : "--startup-timeout", speak);
   case OutcomeKind::failed:
     return speak;
@@ -361,7 +361,7 @@ Section wrong_data_section(const model::Run& run) {
                       {"trial", trial.spec.id},
                       {"ranks", on_ranks(record.outcome.ranks)},
                       {"what", record.check.wrong > 0
-                                   ? fmt::format("{} of {} elements, first {}", record.check.wrong,
+                                   ? fmt::format("{} of {} wrong, first {}", record.check.wrong,
                                                  record.check.elements, record.check.first_wrong)
                                    : record.outcome.reason}}}},
                    4});

@@ -27,8 +27,8 @@ namespace {
 
 constexpr FindingKind k_no_trial{
     "no_trial_finished", Severity::warning,
-    "No trial was finished, so nothing was measured. Start the run again; what its "
-    "workers said is on the terminal or in the log of the job that ran it."},
+    "No trial was finished, so nothing was measured. Start the run again. The workers' "
+    "messages are on the terminal or in the job's log."},
     k_nothing_measured{"nothing_measured", Severity::warning,
                        "Nothing was measured in any trial. The reasons are above."};
 

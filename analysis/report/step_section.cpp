@@ -41,10 +41,11 @@ Section scaling_section(const Scaling& scaling) {
       continue;
     section.blocks.push_back(Text{"  -", steps::verdict_sentence(point) + ".", 4});
     if (!point.account.slowdown_known)
-      section.blocks.push_back(Text{"",
-                                    "other: computing that changed by itself or was slowed down "
-                                    "(not measured without communication)",
-                                    4});
+      section.blocks.push_back(
+          Text{"",
+               "other: includes computing slowed by communication (not measured "
+               "without communication)",
+               4});
     for (const std::string& remark : point.remarks)
       section.blocks.push_back(Text{"", remark, 4});
   }
@@ -69,8 +70,7 @@ Section bucket_section(const StepResult& one) {
     section.blocks.push_back(
         Text{"", fmt::format("{} more in the middle (JSON has them)", count - k_most_buckets), 4});
   if (std::ranges::any_of(one.buckets, [](const auto& bucket) { return !bucket.wait_known; }))
-    section.blocks.push_back(
-        Text{"", "* what it waited for is not known: all of it counts as transfer.", 4});
+    section.blocks.push_back(Text{"", "* its wait is not known: all of it counts as transfer.", 4});
   return section;
 }
 
@@ -120,14 +120,14 @@ void add_step_notes(std::vector<Block>& blocks, const std::vector<const StepResu
   add_data_notes(blocks, pooled);
   if (memory_bytes)
     blocks.push_back(Text{"",
-                          fmt::format("memory used on a device, by all: up to {:.2f} GiB",
+                          fmt::format("memory used on a device by all processes: up to {:.2f} GiB",
                                       static_cast<double>(*memory_bytes) / (1 << 30)),
                           2});
   for (const StepResult* row : rows)
     if (std::size_t alone = row->unmatched_messages(); alone > 0)
       blocks.push_back(
           Text{"",
-               fmt::format("{}: {} of a step without the other side, which count as transfer",
+               fmt::format("{}: {} of a step without a matching other side count as transfer",
                            which(row), count_of(alone, "send or receive", "sends and receives")),
                2});
   if (!refusals.empty())
@@ -235,7 +235,7 @@ private:
     }
     if (view.rows->empty())
       return section;
-    section.title = "Together, and each alone";
+    section.title = "Computation and communication together, and each alone";
     section.hang = 2;
     section.blocks.push_back(std::move(view));
     if (is_vague)
@@ -308,13 +308,13 @@ Section step_reading_section() {
                 "of computing runs. A stretch includes the pauses between its kernels.",
                 k_hang},
            Text{"  wait, transfer",
-                "uncovered communication, with no such stretch beside it. wait: what a rank takes "
-                "longer than the fastest; transfer: the rest. Only transfer depends on "
+                "uncovered communication, with no such stretch beside it. wait: how much longer a "
+                "rank takes than the fastest; transfer: the rest. Only transfer depends on "
                 "NCCL.",
                 k_hang},
            Text{"  hidden, exposed",
                 "communication while a kernel computes, and while none does (as in --timeline). "
-                "Known only of traced steps (--trace kernels).",
+                "Known only for traced steps (--trace kernels).",
                 k_hang},
            Text{"  comp., comm.", "the same step without communication, and without computing.",
                 k_hang},

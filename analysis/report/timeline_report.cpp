@@ -65,8 +65,8 @@ private:
     if (from_nccl)
       line("", "no kernels were traced: communication is what NCCL reported of its channels, and "
                "computation is unknown" +
-                   std::string(heard ? "; some times are when the host heard of it, late by an "
-                                       "unknown time"
+                   std::string(heard ? "; some times are the host's, late by an unknown "
+                                       "time"
                                      : ""));
     line("Clock", clock_text());
     for (const std::string& remark : clock_remarks())
@@ -80,9 +80,10 @@ private:
                        share(joins.channels_joined, joins.channels),
                        share(joins.proxy_steps_joined, joins.proxy_steps), outside_text()));
     if (std::uint64_t told = timeline_.ledger.calls_told)
-      line("", fmt::format("calls with the schedule's operations, by their time: {} are as CUPTI "
-                           "tells them itself",
-                           share(told - timeline_.ledger.calls_unlike, told)));
+      line("",
+           fmt::format("calls joined with the schedule's operations by their time: CUPTI agrees "
+                       "for {}",
+                       share(told - timeline_.ledger.calls_unlike, told)));
     line("Cost", heading_.cost.empty() ? "of tracing: unknown, no untraced trial beside this one"
                                        : "of tracing: " + heading_.cost);
     for (const std::string& note : heading_.notes)
@@ -107,8 +108,8 @@ private:
     const JoinCounts& joins = timeline_.joins;
     std::string overwritten;
     if (joins.channels_overwritten > 0)
-      overwritten = fmt::format("; {} channels' times by the GPU's clock are left out: NCCL read "
-                                "them when later kernels had written over them",
+      overwritten = fmt::format("; {} channels' times by the GPU's clock are left out: later "
+                                "kernels overwrote them before NCCL read them",
                                 grouped(joins.channels_overwritten));
     if (joins.channels_compared == 0)
       return overwritten;
@@ -137,11 +138,11 @@ private:
       const double error_ns = clocks.worst_host_error_ns();
       if (clocks.inferred_hosts > 0)
         text += fmt::format(
-            ", {}; aligned by what is possible (no all-reduce and the like ends on a rank before "
-            "its last has begun: {} of them) to +- {} us",
+            ", {} never compared, but aligned by {} collectives (none can end on a rank before all "
+            "ranks have begun) to +- {} us",
             clocks.inferred_hosts + 1 == clocks.hosts
-                ? "their clocks never compared"
-                : fmt::format("the clocks of {} never compared", clocks.inferred_hosts),
+                ? "their clocks were"
+                : fmt::format("the clocks of {} were", clocks.inferred_hosts),
             grouped(clocks.inferred_from), us(error_ns));
       else
         text += fmt::format(", their clocks known to +- {} us", us(error_ns));
@@ -168,30 +169,31 @@ private:
     };
     std::vector<std::string> remarks;
     for (const Clocks::Contradicted& one : clocks.contradicted)
-      remarks.push_back(fmt::format(
-          "a reading of {} is left out, as the others contradict it by {} us: {:.3f} s after the "
-          "first reading",
-          clock_of(one.rank, one.kind), us(one.by_ns), one.after_first_ns / 1e9));
+      remarks.push_back(fmt::format("a reading of {} is left out, because the others contradict it "
+                                    "by {} us: {:.3f} s after the "
+                                    "first reading",
+                                    clock_of(one.rank, one.kind), us(one.by_ns),
+                                    one.after_first_ns / 1e9));
     if (clocks.contradicted_events > 0)
       remarks.push_back(
-          fmt::format("{} of NCCL left out of the comparison of clocks, as all "
-                      "else contradicts them",
-                      count_of(clocks.contradicted_events, "event is", "events are")));
+          fmt::format("{} left out of the comparison of clocks, because all else "
+                      "contradicts them",
+                      count_of(clocks.contradicted_events, "NCCL event is", "NCCL events are")));
     for (const Clocks::Bent& one : clocks.bent) {
       std::string text = clock_of(one.rank, one.kind);
       if (one.pieces > 1)
-        text += fmt::format(" does not keep to one line: it is fitted in {} parts, {} us of its "
-                            "error are for what it bends in them",
+        text += fmt::format(" does not run at one rate: it is fitted in {} parts, which adds {} "
+                            "us to its error",
                             one.pieces, us(one.bend_ns));
       if (one.widened_ns > 0)
-        text += fmt::format("{} its readings contradict each other: {} us of its error are what "
-                            "they had to give way",
+        text += fmt::format("{} its readings contradict each other, which adds {} us to its "
+                            "error",
                             one.pieces > 1 ? ";" : ":", us(one.widened_ns));
       remarks.push_back(std::move(text));
     }
     for (int rank : clocks.collectives_unused)
       remarks.push_back(clock_of(rank, trace::ClockKind::globaltimer) +
-                        " follows from its readings alone: collectives contradict them");
+                        " is taken from its readings alone, because collectives contradict them");
     if (remarks.size() > k_most_rows) {
       const std::size_t more = remarks.size() - k_most_rows;
       remarks.resize(k_most_rows);
@@ -202,7 +204,7 @@ private:
 
   static std::string physics_text(const PhysicsCheck& physics, const char* what) {
     if (physics.checked == 0)
-      return fmt::format("none of {} {} is left to check the clocks by: they were made from them",
+      return fmt::format("none of {} {} is left to check the clocks: all were used to align them",
                          grouped(physics.served), what);
     std::string text = fmt::format("{} violations in {} {}, least margin {} us",
                                    grouped(physics.violations), grouped(physics.checked), what,
@@ -210,15 +212,16 @@ private:
     if (physics.violations > 0)
       text += fmt::format(" ({} beyond the clocks' error)", grouped(physics.beyond_bound));
     if (physics.served > 0)
-      text +=
-          fmt::format("; {} more made the clocks and cannot check them", grouped(physics.served));
+      text += fmt::format("; {} more were used to align the clocks and cannot check them",
+                          grouped(physics.served));
     return text;
   }
   std::string physics_text() const {
     std::string text;
     const PhysicsCheck& collectives = timeline_.physics;
     if (collectives.checked + collectives.served > 0)
-      text = physics_text(collectives, "collectives that cannot end before all have begun");
+      text = physics_text(collectives,
+                          "collectives that cannot end on a rank before all ranks have begun");
     if (timeline_.messages.all.physics.checked > 0)
       text += (text.empty() ? "" : "; ") +
               physics_text(timeline_.messages.all.physics,

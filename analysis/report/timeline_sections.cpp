@@ -118,7 +118,7 @@ std::string recurring_texts(const Stragglers& found) {
     out += paragraph("  ", recurring_text(*rank, found), 2);
   if (found.repeated_collectives > 0)
     out += paragraph("  ",
-                     fmt::format("Nobody marked the steps: they are {} repeats of the same {}.",
+                     fmt::format("The steps are not marked: they are {} repeats of the same {}.",
                                  grouped(found.lateness_steps),
                                  count_of(found.repeated_collectives, "collective", "collectives")),
                      2);
@@ -138,9 +138,9 @@ std::string stragglers_of_cell(const Stragglers& found, const std::string& place
                ? ""
                : fmt::format("\nWho comes late{}\n", place) +
                      paragraph("  ",
-                               fmt::format("Not known: of each of the {} collectives one rank's "
-                                           "begin alone is on the common clock. Others left no "
-                                           "trace, or their hosts' clocks were never compared.",
+                               fmt::format("Not known: each of the {} collectives has only one "
+                                           "rank on the common clock. The others left no trace, "
+                                           "or their hosts' clocks were never compared.",
                                            grouped(found.skew.single)),
                                2);
   std::vector<const Straggler*> shown;
@@ -162,7 +162,7 @@ std::string stragglers_of_cell(const Stragglers& found, const std::string& place
   out += paragraph(
       "  ",
       fmt::format(
-          "Start skew of {} collectives ({} seen on all of their ranks, as far as is known, "
+          "Start skew of {} collectives ({} seen on all ranks that they are known to have, "
           "{} on one only): "
           "median {}, 99% within {}, largest {}.",
           grouped(found.skew.collectives), grouped(found.skew.complete), grouped(found.skew.single),
@@ -266,7 +266,7 @@ std::string slowdown_text(const SlowdownSum& sum, bool communication, const std:
   if (!sum.ratio())
     return what + ": no kind of kernel ran both ways often enough.";
   if (!sum.is_shown())
-    return fmt::format("{}: no difference from alone is shown, by more than twice the clocks' "
+    return fmt::format("{}: the difference from alone is below twice the clocks' error of "
                        "{:.3f} ({}).",
                        what, sum.ratio_error(), kinds);
   return fmt::format("{} takes {:.3f}{} times as long as alone ({}).", what, *sum.ratio(),
@@ -391,8 +391,8 @@ std::string channels_table(const Timeline& timeline) {
     cells.push_back(in_unit(median(channels.ends_apart_ns.values()), unit));
     table.add_row(std::move(cells));
   }
-  return fmt::format("\nNCCL's channels, {}: the fastest and the slowest with its number, how far "
-                     "starts, ends lie apart\n",
+  return fmt::format("\nNCCL's channels, {}: the fastest and the slowest with its number, and how "
+                     "far apart their starts and ends are\n",
                      unit.name) +
          table.render(2) + rows.rest() + "  Medians, by the GPU's clock.\n";
 }
@@ -469,8 +469,7 @@ std::string render_gaps(const ByCell<Gaps>& found) {
     for (auto [cause, words] :
          {std::pair{GapCause::launch_late, "the host launched late"},
           {GapCause::event, "waited for an event"},
-          {GapCause::other,
-           gaps.events_traced ? "other" : "other, or an event (--trace api tells)"},
+          {GapCause::other, gaps.events_traced ? "other" : "other, or an event (see --trace api)"},
           {GapCause::unknown, "the launch was not recorded"}})
       if (const Gaps::Sum& of_cause = gaps.of(cause); of_cause.count > 0) {
         std::vector<std::string> row{

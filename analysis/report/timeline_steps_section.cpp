@@ -149,7 +149,7 @@ std::string steps_by_rank(const std::vector<RankTimeline>& ranks) {
     matched += rank.matched;
   }
   std::string text =
-      fmt::format("Waits are known of {} of communication", share(matched, communications));
+      fmt::format("Waits are known for {} of all communication", share(matched, communications));
   if (matched < communications)
     text += "; the rest counts as transfer";
   return out + paragraph("  ", text + ".", 2);

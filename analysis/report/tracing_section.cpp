@@ -55,12 +55,13 @@ Report tracing_cost_report(const RunSummary& run) {
             [](Row one) { return one.test ? interval_value(one.test->interval) : Value(); });
   table.add("too_few_processes", &TracingCost::too_few_processes);
   table.show("tracing cost [95%]", cost_text).left();
-  Section section{"tracing_cost",
-                  "What tracing cost (traced processes against untraced ones of the same blocks)",
-                  {View{table.table()}}};
+  Section section{
+      "tracing_cost",
+      "What tracing cost (traced processes compared with untraced ones of the same blocks)",
+      {View{table.table()}}};
   if (!any_interval)
     section.blocks.push_back(
-        Text{"", "So few processes give no interval: --repeat 5 or more shows how sure it is.", 2});
+        Text{"", "Too few processes for an interval: use --repeat 5 or more.", 2});
   return {.sections = {std::move(section)}, .data = {{"tracing_cost", table.table()}}};
 }
 

@@ -77,8 +77,8 @@ Report traffic_report(const RunSummary& run, const std::vector<SettingResult>& r
   add_link("pcie", "PCIe", &LinkTraffic::pcie_sent_gb_per_s, &LinkTraffic::pcie_received_gb_per_s,
            links.pcie_gb_per_s);
   return {.sections = {{"link_traffic",
-                        "Links while long cells ran: GB/s that a GPU counted itself, the most of "
-                        "any, from a second after the cell began to its end" +
+                        "Links while long cells ran: the highest GB/s that any GPU counted, from "
+                        "one second after the cell began to its end" +
                             synthetic_mark(run),
                         {View{table.table()}},
                         2}},

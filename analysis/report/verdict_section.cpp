@@ -321,8 +321,8 @@ Section method_section(const RunFigures& figures) {
       "{:.0f}% or less. Not decided: fewer than {} processes on a side, or too noisy: a "
       "difference of {:.0f}% would have been missed. Everything else is no difference.",
       k_alpha,
-      count_of(static_cast<std::size_t>(verdicts.tested), "comparison tested",
-               "comparisons tested"),
+      count_of(static_cast<std::size_t>(verdicts.tested), "tested comparison",
+               "tested comparisons"),
       100 * k_alpha, k_least_processes, 100 * (k_largest_missed_ratio - 1)));
   if (verdicts.arms.empty()) {
     add("A/A noise floor: not known, the default was not run in two arms.");
@@ -334,7 +334,7 @@ Section method_section(const RunFigures& figures) {
   add(fmt::format(
       "A/A noise floor of this run: {}. It is the largest ratio{} between the "
       "default's two arms, which differ in nothing. Their {:.0f}% interval excludes "
-      "1 in {} of {}; chance alone makes that {:.1f} on average.",
+      "1 in {} of {}; by chance alone that is {:.1f} on average.",
       floor_text(verdicts),
       percentile ? fmt::format(" (from {} cells on, the 95th percentile)", k_percentile_cells) : "",
       100 * k_confidence, verdicts.arms_differ, count_of(verdicts.arms.size(), "cell", "cells"),

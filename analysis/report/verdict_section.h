@@ -20,7 +20,7 @@ inline constexpr FindingKind k_better{
                     "Keep the defaults: no setting is better in any cell, beyond chance and the "
                     "noise of this run."},
     k_keep_unless{"keep_defaults_unless", Severity::note,
-                  "Keep the defaults, unless it is the better cells that matter to you:"},
+                  "Keep the defaults, unless the better cells are the ones that you need:"},
     k_not_decided{
         "too_few_processes", Severity::warning,
         "Not decided: a verdict needs at least {least_processes} processes of the setting "
@@ -39,7 +39,7 @@ inline constexpr FindingKind k_better{
 inline constexpr FindingKind k_measure_again{
     "measure_again", Severity::note,
     "Measure again on a machine that does nothing else (top and nvidia-smi show "
-    "what runs there), or take more processes of each setting (--repeat "
+    "what runs there), or run more processes of each setting (--repeat "
     "{processes})."},
     k_disturbed_run{"disturbed_run", Severity::warning, "In this run, {disturbances}."},
     k_disturbed_trial{"disturbed_trial", Severity::warning,

@@ -74,7 +74,7 @@ public:
     std::string out = text.render(indent);
     if (!left_out_.empty())
       out += std::string(static_cast<std::size_t>(indent), ' ') +
-             "left out, as the window is narrow: " + base::join(left_out_, ", ") + "\n";
+             "left out, because the output is too narrow: " + base::join(left_out_, ", ") + "\n";
     return out;
   }
 

@@ -41,14 +41,14 @@ std::optional<ProductAlignment> product_alignment(const model::Run& run, const S
 std::string in_words(const ProductAlignment& one) {
   constexpr std::size_t k_most_edges = 4;
   if (one.unaligned == 0)
-    return fmt::format("matrix products: columns of all {} of a step are aligned to {} bytes, "
-                       "where tensor cores load best",
+    return fmt::format("matrix products: all {} of a step have columns aligned to {} bytes, "
+                       "which tensor cores load fastest",
                        one.products, model::k_tensor_core_bytes);
   std::vector<std::string> edges(one.edges.begin(), one.edges.end());
   const bool cut = edges.size() > k_most_edges;
   edges.resize(std::min(edges.size(), k_most_edges));
-  return fmt::format("matrix products: columns of {} of {} of a step are not aligned to {} bytes, "
-                     "where tensor cores load best: {}{}",
+  return fmt::format("matrix products: {} of {} of a step have columns not aligned to {} bytes, "
+                     "so tensor cores load them slower: {}{}",
                      one.unaligned, one.products, model::k_tensor_core_bytes,
                      fmt::join(edges, "; "), cut ? " ..." : "");
 }

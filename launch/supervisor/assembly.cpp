@@ -80,8 +80,8 @@ Result<void> check_launcher(const std::map<std::string, std::string>& environmen
     launcher = "the PMI launcher";
     told = size_by("PMI_SIZE");
   }
-  // mpirun within a Slurm step inherits the step's size, so that counts only where nobody else
-  // speaks.
+  // mpirun within a Slurm step inherits the step's size. So that size counts only if no launcher
+  // gives another.
   if (told.empty() && fleet_size == 1) {
     launcher = "srun";
     told = size_by("SLURM_STEP_NUM_TASKS");
@@ -154,12 +154,12 @@ Result<BackendChoice> choose_backend(const std::string& asked,
     if (problem.empty() && !host.nvidia_problem.empty())
       problem = host.hostname + ": " + host.nvidia_problem;
   if (asked == "synthetic")
-    return BackendChoice{"synthetic", "asked for: every number is synthetic"};
+    return BackendChoice{"synthetic", "requested; every number is synthetic"};
   if (asked == "host")
-    return BackendChoice{"host", "asked for"};
+    return BackendChoice{"host", "requested"};
   if (asked == "nvidia") {
     if (problem.empty())
-      return BackendChoice{"nvidia", "asked for"};
+      return BackendChoice{"nvidia", "requested"};
     return fail(Error{Errc::unsupported, "the nvidia backend cannot run here: " + problem,
                       "--backend host measures the CPU through Gloo"});
   }

@@ -157,7 +157,7 @@ class AHostThatDies(HostsTest):
         self.hosts["beta"].end()
         program.communicate(timeout=60)
         report = self.local("alpha", "report", run_file)
-        self.assertIn("this run did not come to its end", " ".join(report.split()))
+        self.assertIn("unfinished: ", " ".join(report.split()))
         self.wait_until(lambda: self.workers("alpha") == 0, what="the end of the workers on alpha")
 
 

@@ -27,7 +27,7 @@ constexpr int k_exit_claim_fails = base::k_exit_failures;
 
 using analysis::steps::StepResult;
 
-// The step with default settings at the most ranks; null if the run has none that communicates.
+// The step with default settings on the most ranks; null if no step of the run communicates.
 const StepResult* widest_step(const std::vector<StepResult>& results) {
   const StepResult* widest = nullptr;
   for (const auto& one : results)
@@ -38,7 +38,7 @@ const StepResult* widest_step(const std::vector<StepResult>& results) {
   return widest;
 }
 
-// Of that setting, with these parts and on the same ranks; null if the run has it not.
+// The step of that setting, with these parts and on the same ranks; null if the run lacks it.
 const StepResult* step_of(const std::vector<StepResult>& results, const StepResult& like,
                           const std::string& setting, workload::StepParts parts) {
   for (const StepResult& one : results)
@@ -63,8 +63,8 @@ std::string change_in_words(const char* what, const StepResult& from, const Step
                      base::format_duration(after_ns), 100 * (after_ns / before_ns - 1));
 }
 
-// Does uncovered communication account for what the step gained or lost? Within a tenth of that, or
-// a hundredth of the step.
+// Whether uncovered communication accounts for the change of the step: within a tenth of that
+// change, or a hundredth of the step.
 std::pair<bool, std::string> uncovered_in_words(const StepResult& from, const StepResult& to) {
   const double step_ns = to.times.step_ns - from.times.step_ns;
   const double uncovered_ns = to.times.exposed_ns() - from.times.exposed_ns();
@@ -77,7 +77,7 @@ std::pair<bool, std::string> uncovered_in_words(const StepResult& from, const St
                       base::format_duration(to.times.exposed_ns()), 100 * uncovered_ns / step_ns,
                       fits ? "the two fit"
                            : "the two do not fit, so something else changed too, such as "
-                             "computing beside communication (the report's \"Together\")")};
+                             "computing beside communication (the report compares both)")};
 }
 
 // `compared`: may be null.
@@ -93,12 +93,12 @@ std::string not_decided_in_words(const analysis::Comparison* compared) {
   const bool too_few =
       !compared || std::min(compared->setting->processes.size(),
                             compared->baseline->processes.size()) < analysis::k_least_processes;
-  return text + (too_few ? fmt::format(": it takes {} processes of both (run --repeat {}).",
+  return text + (too_few ? fmt::format(": a verdict needs {} processes of both (run --repeat {}).",
                                        analysis::k_least_processes, analysis::k_least_processes)
                          : ".");
 }
 
-// What is said of a claim.
+// The answer to a claim.
 struct Answer {
   std::vector<std::string> sentences;
   std::optional<analysis::cost_model::ClaimVerdict> verdict; // unset: there is no claim
@@ -129,7 +129,7 @@ std::string json_of(const Answer& answer) {
   return document.dump(1) + "\n";
 }
 
-// What the setting did to communication by itself and to the step is the claim.
+// Takes the setting's changes of communication alone and of the step as the claim.
 base::Result<void> check_setting(const std::vector<StepResult>& results,
                                  const std::vector<analysis::SettingResult>& pooled,
                                  const StepResult& step, const std::string& setting,
@@ -149,9 +149,9 @@ base::Result<void> check_setting(const std::vector<StepResult>& results,
   const auto* compared = verdicts.of(*after->pooled);
   const auto verdict = compared ? compared->verdict : analysis::Verdict::not_decided;
   auto say = [&](std::string text) { answer.sentences.push_back(std::move(text)); };
-  say(fmt::format("{} against the default: {}, {}; verdict on the step: {}.",
+  say(fmt::format("{} compared with the default: {}, {}; verdict on the step: {}.",
                   base::printable(setting),
-                  change_in_words("communication by itself", *sync, *sync_after),
+                  change_in_words("communication alone", *sync, *sync_after),
                   change_in_words("step", step, *after), model::to_string(verdict)));
   if (verdict == analysis::Verdict::no_difference) {
     say("The step did not change beyond the noise of this run: there is no claim to check.");

@@ -37,7 +37,7 @@ std::string what_for(const model::TrialSpec& trial) {
   return "";
 }
 
-// What a rank gives to communication in a step is nothing round.
+// In steps, the bytes that a rank communicates are not a round number.
 std::string size_of(const model::CellLabel& label) {
   return workload::read_step_label(label) && label.bytes > 0
              ? fmt::format("{:.1f} MiB", static_cast<double>(label.bytes) / (1 << 20))
@@ -78,8 +78,8 @@ std::string describe(const workload::Plan& plan) {
       });
   out += base::paragraph(
       "",
-      fmt::format("{} on {} ranks, {} backend, about {}; each needs up to {:.1f} MiB of buffers a "
-                  "rank",
+      fmt::format("{} on {} ranks, {} backend, about {}; each trial needs up to {:.1f} MiB of "
+                  "buffers per rank",
                   base::count_of(plan.trials.size(), "trial", "trials"), first.ranks, first.backend,
                   expected_text(expected_ns(plan)),
                   static_cast<double>(workload::peak_bytes(first.cells)) / (1 << 20)),

@@ -42,7 +42,8 @@ void add_agreement(const model::TrialRecord& trial, const analysis::timeline::Ti
   }
 }
 
-// First what cells of one trial differ in: their size, of steps their parts and ranks.
+// Begins with what distinguishes the cells of a trial: their size, and for steps their parts and
+// ranks.
 std::string name_of(const model::CellLabel& label) {
   std::string name =
       fmt::format("{}, {}", base::format_bytes(label.bytes), analysis::describe(label));
@@ -52,7 +53,7 @@ std::string name_of(const model::CellLabel& label) {
   return name;
 }
 
-// What made a captured job's trace, which no run file tells.
+// What recorded a captured job's trace; there is no run file that has it.
 std::string recorder_text(std::multimap<std::string, std::string> facts) {
   std::string text = "recorded by NCCL's profiler plugin";
   for (auto [name, words] : {std::pair{"plugin_interface", "interface {}"},
@@ -65,7 +66,7 @@ std::string recorder_text(std::multimap<std::string, std::string> facts) {
   return text;
 }
 
-// What each rank's trace says of itself, ranks that say the same together.
+// The provenance of each rank's trace; ranks with the same one are joined.
 Result<void> add_provenance(const store::TraceFile& file, analysis::TimelineHeading& heading) {
   std::map<std::string, std::vector<int>> ranks_of;
   for (int rank : file.ranks()) {
@@ -75,7 +76,7 @@ Result<void> add_provenance(const store::TraceFile& file, analysis::TimelineHead
       facts.emplace(file.text(row.name), file.text(row.value));
     for (auto [at, end] = facts.equal_range(std::string(trace::k_missing)); at != end; ++at)
       ranks_of["missing: " + at->second].push_back(rank);
-    if (facts.contains(std::string(trace::k_level))) // of a captured job alone
+    if (facts.contains(std::string(trace::k_level))) // only captured jobs have it
       ranks_of[recorder_text(facts)].push_back(rank);
   }
   for (const auto& [text, ranks] : ranks_of)
@@ -105,20 +106,20 @@ Result<std::string> render(const store::TraceFile& file, const model::TrialRecor
     NCCLPROBE_TRY_ASSIGN(source, restricted(std::move(source), *request.window, told));
     heading.notes.push_back(std::move(told));
   }
-  // More than a few would wait for memory, and hold more of it.
+  // More threads would wait for memory, and use more of it.
   unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, 4u);
   NCCLPROBE_TRY_ASSIGN(
       const auto timeline,
       analysis::timeline::analyse(
           source, {.threads = threads, .keep_steps = request.steps, .ranks = request.ranks}));
-  if (trial && !request.window && request.ranks.empty()) // marks are of all steps and ranks
+  if (trial && !request.window && request.ranks.empty()) // marks cover all steps and ranks
     add_agreement(*trial, timeline, heading);
   return request.format == analysis::Format::json
              ? analysis::render_timeline_json(timeline, heading)
              : analysis::render_timeline(timeline, heading);
 }
 
-// What tracing cost in the cells of the trial, the dearest with its interval.
+// The cost of tracing in the cells of the trial; the highest one with its interval.
 std::string cost_of(const model::Run& run, int trial) {
   std::vector<analysis::TracingCost> costs = analysis::tracing_costs(analysis::RunSummary(run));
   std::erase_if(costs, [&](const analysis::TracingCost& cost) {
@@ -150,7 +151,7 @@ analysis::TimelineHeading heading_of(const ChosenTrace& chosen, const fs::path& 
   heading.cost = cost_of(*chosen.run, identity.trial);
   if (!chosen.other_trials.empty())
     heading.notes.push_back(
-        fmt::format("traced as well, see --trial: {}", fmt::join(chosen.other_trials, ", ")));
+        fmt::format("other traced trials, for --trial: {}", fmt::join(chosen.other_trials, ", ")));
   for (std::size_t i = 0; spec != nullptr && i < spec->cells.size(); ++i)
     heading.cells[static_cast<int>(i)] = name_of(spec->cells[i].label);
   return heading;

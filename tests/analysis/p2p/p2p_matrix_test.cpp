@@ -148,7 +148,7 @@ TEST_CASE("a figure that is over 2% beyond what its link carries is named") {
   std::vector<std::string> found = at(470);
   REQUIRE(found.size() == 2); // one way, and that way of both ways; the sum is within its limit
   CHECK(found[0] ==
-        "ce, uni, 512M, 0 to 1: 470.0 GB/s, but the link carries 450.0 (18 NVLinks x 25 GB/s)");
+        "ce, uni, 512M, 0 to 1: 470.0 GB/s, but the link's rate is 450.0 (18 NVLinks x 25 GB/s)");
 }
 
 TEST_CASE("through host memory no more goes than the slower PCIe link carries") {

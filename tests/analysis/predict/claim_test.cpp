@@ -13,8 +13,8 @@ TEST_CASE("A claim says how much of the step must be exposed") {
 
   CHECK(verdict.possible);
   CHECK(*verdict.implied_share == Approx(7.0 / 9));
-  CHECK(verdict.text == "A sync time 9% lower that makes a step 7% shorter means 78% exposed "
-                        "communication in the step, or as much that queues.");
+  CHECK(verdict.text == "A sync time 9% lower that makes a step 7% shorter means that 78% of "
+                        "the step is exposed communication, or communication that queues.");
 }
 
 TEST_CASE("No step can gain more than its communication") {

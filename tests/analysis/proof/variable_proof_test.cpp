@@ -78,7 +78,8 @@ TEST_CASE("names that NCCL does not know have the nearest, or what replaced them
 TEST_CASE("what was never read belongs to a path that was not taken") {
   CHECK(prove({"NCCL_IB_TC", "106"}, "").effect == Effect::path_not_taken);
   CHECK(prove({"NCCL_IB_TC", "106"}, "").reason == "all ranks are on one node");
-  CHECK(prove({"NCCL_CHUNK_SIZE", "65536"}, "").reason == "NCCL never came to read it");
+  CHECK(prove({"NCCL_CHUNK_SIZE", "65536"}, "").reason ==
+        "NCCL did not reach the code that reads it");
   // Read while searching networks, but none was used.
   VariableProof read =
       prove({"NCCL_IB_DISABLE", "1"}, info("NCCL_IB_DISABLE set by environment to 1."));

@@ -315,7 +315,7 @@ TEST_CASE("same run, same text") {
 
 TEST_CASE("a run that was cut short says how far it came") {
   CHECK_THAT(render_report(stopped_run(), Format::table),
-             ContainsSubstring("this run did not come to its end: 1 of 6 trials"));
+             ContainsSubstring("unfinished: 1 of 6 trials"));
 }
 
 TEST_CASE("a size without a verdict counts as no difference in its range") {

@@ -129,7 +129,7 @@ TEST_CASE("A rank that left no trace is named, and nobody is late") {
 TEST_CASE("Gaps say whether events could have been told from others") {
   ByCell<Gaps> gaps;
   gaps[0].of(GapCause::other) = {2, 1000};
-  CHECK(render_gaps(gaps).find("other, or an event (--trace api tells)") != std::string::npos);
+  CHECK(render_gaps(gaps).find("other, or an event (see --trace api)") != std::string::npos);
   gaps[0].events_traced = true;
   CHECK(render_gaps(gaps).find("or an event") == std::string::npos);
 }

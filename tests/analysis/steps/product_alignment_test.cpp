@@ -38,9 +38,8 @@ TEST_CASE("products whose columns do not begin at 16 bytes are counted, and name
   REQUIRE(found);
   CHECK(found->products == 8);
   CHECK(found->unaligned == 6);
-  CHECK(steps::in_words(*found) == "matrix products: columns of 6 of 8 of a step are not aligned "
-                                   "to 16 bytes, where tensor cores "
-                                   "load best: m=50257; m=767");
+  CHECK(steps::in_words(*found) == "matrix products: 6 of 8 of a step have columns not aligned to "
+                                   "16 bytes, so tensor cores load them slower: m=50257; m=767");
 }
 
 TEST_CASE("that all products are aligned is said as well") {
@@ -49,8 +48,8 @@ TEST_CASE("that all products are aligned is said as well") {
   REQUIRE(found);
   CHECK(found->unaligned == 0);
   CHECK(steps::in_words(*found) ==
-        "matrix products: columns of all 4 of a step are aligned to 16 bytes, "
-        "where tensor cores load best");
+        "matrix products: all 4 of a step have columns aligned to 16 bytes, "
+        "which tensor cores load fastest");
 }
 
 TEST_CASE("products at full f32 precision do not run on tensor cores") {

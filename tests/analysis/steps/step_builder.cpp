@@ -130,7 +130,7 @@ void add_step_cell(model::TrialRecord& trial, const StepCellArguments& arguments
     record.check.elements = 1024;
   } else {
     record.check.checked = false;
-    record.check.why_unchecked = "the schedule says nothing of its results";
+    record.check.why_unchecked = "the schedule does not describe its results";
   }
   for (std::size_t i = 0; i < arguments.label.ranks.size(); ++i)
     for (int batch = 0; batch < arguments.batches; ++batch) {

@@ -96,7 +96,7 @@ TEST_CASE("reports tell the split of the default and where a setting takes anoth
   std::string text = render_report(run, Format::table);
   auto json = nlohmann::json::parse(render_report(run, Format::json));
 
-  CHECK_THAT(text, ContainsSubstring("of a device at most: context 500 MiB"));
+  CHECK_THAT(text, ContainsSubstring("most per device: context 500 MiB"));
   CHECK_THAT(text, ContainsSubstring("NCCL_BUFFSIZE=8388608"));
   CHECK_THAT(text, !ContainsSubstring("NCCL_ALGO=Ring"));
   CHECK_THAT(text, !ContainsSubstring("NCCL_PROTO=LL")); // unknown values do not differ

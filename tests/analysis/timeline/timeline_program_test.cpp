@@ -106,7 +106,7 @@ TEST_CASE("the spools of a job become a trace file, and that a timeline") {
   CHECK_THAT(text, ContainsSubstring("2 ranks, 10 steps; 8,000 kernels"));
   CHECK_THAT(text, ContainsSubstring("kernels with NCCL's operations 100.0% (420 of 420)"));
   CHECK_THAT(text, ContainsSubstring("launches were not counted"));
-  CHECK_THAT(text, ContainsSubstring("Waits are known of 100.0% (420 of 420)"));
+  CHECK_THAT(text, ContainsSubstring("Waits are known for 100.0% (420 of 420)"));
   CHECK_THAT(text, ContainsSubstring("AllReduce"));
 
   // The same from the file that was made.
@@ -150,8 +150,9 @@ TEST_CASE("a job captured on two hosts is aligned by its collectives, and that i
 
   CHECK(job.report("captured/") == base::k_exit_ok);
   CHECK_THAT(job.read("stdout"),
-             ContainsSubstring("2 hosts, their clocks never compared; aligned"));
-  CHECK_THAT(job.read("stdout"), ContainsSubstring("more made the clocks and cannot check them"));
+             ContainsSubstring("2 hosts, their clocks were never compared, but aligned"));
+  CHECK_THAT(job.read("stdout"),
+             ContainsSubstring("more were used to align the clocks and cannot check them"));
 
   CHECK(job.report("captured --format json") == base::k_exit_ok);
   auto json = nlohmann::json::parse(job.read("stdout"));

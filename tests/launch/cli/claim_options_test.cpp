@@ -28,8 +28,9 @@ TEST_CASE("claim says what a faster sync and a shorter step mean") {
   auto [exit_code, text] = claim({"--sync", "-9%", "--step", "-7%"});
 
   CHECK(exit_code == base::k_exit_ok);
-  CHECK(text == "A sync time 9% lower that makes a step 7% shorter means 78% exposed communication "
-                "in the step, or as\nmuch that queues.\n");
+  CHECK(text ==
+        "A sync time 9% lower that makes a step 7% shorter means that 78% of the step is exposed\n"
+        "communication, or communication that queues.\n");
 }
 
 TEST_CASE("a claim that cannot be true, or does not fit, ends with its own code") {

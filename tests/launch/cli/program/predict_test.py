@@ -75,7 +75,7 @@ class Predict(ProgramTest):
 
         self.assertIn("ddp of llama2-7b, bf16, batch 2", text)
         self.assertIn("by the rates of ddp gpt2-124m, bf16, batch 2", " ".join(text.split()))
-        self.assertNotIn("taken to need none", text)
+        self.assertNotIn("counts as 0", text)
 
     def test_what_is_missing_is_asked_for(self):
         done = self.run_program("predict", "run.h5", "--model", "llama2-7b", "--ranks", "8", "--type", "f16")
@@ -84,7 +84,7 @@ class Predict(ProgramTest):
         self.assertIn("give --forward and --backward", done.stderr)
 
     def test_a_claim_is_held_against_the_run(self):
-        self.assertIn("means 78% exposed communication",
+        self.assertIn("means that 78% of the step is exposed",
                       self.run_well("claim", "--sync", "-9%", "--step", "-7%"))
         refused = self.run_well("claim", "--sync", "-50%", "--step", "-49%", "run.h5", code=9)
         self.assertIn("the claim does not fit", " ".join(refused.split()))
