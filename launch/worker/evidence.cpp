@@ -117,10 +117,9 @@ std::string EvidenceCollector::configuration_files() const {
 std::string EvidenceCollector::log() const {
   if (has_log_)
     return bounded_log(read_log());
-  return of_nccl_
-             ? "ncclprobe: there is no log of NCCL's: NCCL_DEBUG_FILE is not ours, or its file "
-               "could not be made\n"
-             : "";
+  return of_nccl_ ? "ncclprobe: NCCL has no log: NCCL_DEBUG_FILE is not ours, or its file "
+                    "could not be made\n"
+                  : "";
 }
 
 std::string EvidenceCollector::profiler() const {

@@ -108,7 +108,7 @@ struct ScheduleRunner::Impl {
   std::string why_unchecked(const DataFlow& flow) const {
     if (!backend.moves_data())
       return fmt::format("the {} backend moves no data", backend.name());
-    return flow.results.empty() ? "the schedule says nothing of its results" : "";
+    return flow.results.empty() ? "the schedule does not describe its results" : "";
   }
 
   // All ranks have memory for the last launch of a batch, or none uses it.

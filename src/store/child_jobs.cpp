@@ -35,9 +35,9 @@ constexpr bool k_limit_memory = false; // its shadow memory is larger than any l
 #else
 constexpr bool k_limit_memory = true;
 #endif
-constexpr std::uint64_t k_most_bytes = 1ULL << 30; // of what a child says
+constexpr std::uint64_t k_most_bytes = 1ULL << 30; // most bytes of a child's answer
 
-// What the child says about a job, before the texts and the result themselves.
+// The head of a child's answer about a job; the texts and the result follow.
 struct Verdict {
   std::uint32_t is_error = 0;
   Errc code = Errc::failed;
@@ -59,7 +59,7 @@ Result<std::string> run_job(const ChildJob& job, const Progress& progress) {
 
 // --- in the child ---
 
-// Never above what the user allows.
+// Never raises the user's own limit.
 void limit_memory(std::uint64_t bytes, const rlimit& of_user) {
   rlimit limit = of_user;
   limit.rlim_cur = std::min<rlim_t>(bytes, of_user.rlim_cur);
@@ -75,14 +75,14 @@ milliseconds cpu_used() {
   return of(usage.ru_utime) + of(usage.ru_stime);
 }
 
-// Ends this process with SIGPROF when it has used so much processor time more.
+// Ends this process with SIGPROF after this much more processor time.
 void allow_cpu(milliseconds time) {
   itimerval timer{};
   timer.it_value = {time.count() / 1000, time.count() % 1000 * 1000};
   ::setitimer(ITIMER_PROF, &timer, nullptr);
 }
 
-// Keeps the job within its limits in time for as long as it lives.
+// Enforces the job's time limits while it lives.
 class CpuGuard {
 public:
   explicit CpuGuard(const ChildLimits& limits) : limits_(limits), ends_(cpu_used() + limits.cpu) {
@@ -93,7 +93,7 @@ public:
   ~CpuGuard() { allow_cpu(milliseconds(0)); }
 
   void on_progress() const {
-    if (limits_.cpu > milliseconds(0)) // a timer of 0 would be none
+    if (limits_.cpu > milliseconds(0)) // a timer of 0 would never fire
       allow_cpu(std::clamp(ends_ - cpu_used(), milliseconds(1), limits_.stall));
   }
 
@@ -104,7 +104,7 @@ private:
 
 void leave_parents_world(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) // it died before it could be noticed
+  if (::getppid() != parent) // the parent died before this child could be notified
     ::_exit(1);
   for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPROF, SIGPIPE})
     ::signal(signal, SIG_DFL);
@@ -113,7 +113,7 @@ void leave_parents_world(pid_t parent) {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  // glibc announces heap damage on stderr; the parent says it better.
+  // glibc prints heap damage to stderr; the parent reports it better.
   if (int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC); null >= 0) {
     ::dup2(null, STDOUT_FILENO);
     ::dup2(null, STDERR_FILENO);
@@ -190,13 +190,13 @@ bool read_all(int fd, void* data, std::size_t size, const base::Deadline& deadli
   return true;
 }
 
-// What the child says of one job; nullopt if it will say nothing.
+// The child's answer about one job; nullopt if none will come.
 std::optional<Result<std::string>> receive(int fd, const base::Deadline& deadline,
                                            const std::function<void()>& meanwhile) {
   Verdict verdict;
   if (!read_all(fd, &verdict, sizeof verdict, deadline, meanwhile))
     return std::nullopt;
-  // A child that was damaged itself may say anything.
+  // A damaged child may send anything.
   if (verdict.message_bytes > k_most_bytes || verdict.hint_bytes > k_most_bytes ||
       verdict.result_bytes > k_most_bytes)
     return std::nullopt;
@@ -214,7 +214,7 @@ std::optional<Result<std::string>> receive(int fd, const base::Deadline& deadlin
   return base::fail(std::move(error));
 }
 
-// The end of a child that gave no verdict: how, and in words.
+// How a child ended that gave no answer, also in words.
 struct ChildEnd {
   enum class How { crashed, too_late, killed } how = How::crashed;
   std::string words;
@@ -264,7 +264,7 @@ Error no_child(const ChildJob& job, int number) {
           number == EAGAIN ? base::process_limit() : ""};
 }
 
-// Results of jobs from the first that has none on, until all have one or the child is gone.
+// Gets results of jobs, from the first job without one, until all have one or the child is gone.
 void run_rest(const std::vector<ChildJob>& jobs, std::vector<Result<std::string>>& results) {
   const std::size_t first = results.size();
   std::array<int, 2> ends{};

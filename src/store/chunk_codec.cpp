@@ -18,7 +18,8 @@ using base::raise;
 
 constexpr std::size_t k_sum_bytes = 4;
 
-// All first bytes, then all second ones, ... The size is a constant for the sake of the compiler.
+// All first bytes, then all second ones, ... The size is a template argument so that the compiler
+// can unroll.
 template <std::size_t Bytes>
 void shuffle(const std::byte* values, std::size_t count, std::byte* out) {
   for (std::size_t b = 0; b < Bytes; ++b)

@@ -13,9 +13,9 @@
 struct libdeflate_compressor;
 struct libdeflate_decompressor;
 
-// HDF5's filters shuffle, deflate and fletcher32 in this order, done by us: libdeflate packs faster
-// than the zlib inside HDF5 and unpacks twice as fast. The bytes are what HDF5 would have made, so
-// that every HDF5 reads them.
+// HDF5's filters shuffle, deflate and fletcher32, in this order, implemented with libdeflate. It
+// packs faster than the zlib inside HDF5 and unpacks twice as fast. The format is HDF5's, so every
+// HDF5 can read it.
 namespace ncclprobe::store {
 
 inline constexpr unsigned k_deflate_level =
@@ -25,8 +25,8 @@ inline constexpr unsigned k_deflate_level =
 class ChunkEncoder {
 public:
   ChunkEncoder();
-  // Bytes of the chunk as they stand in the file; valid until the next call. Throws
-  // base::Exception (failed).
+  // The bytes of the chunk as stored in the file; valid until the next call. Throws base::Exception
+  // (failed).
   std::span<const std::byte> encode(const void* values, std::size_t value_bytes, std::size_t count);
 
 private:
@@ -38,7 +38,7 @@ private:
   std::unique_ptr<libdeflate_compressor, Free> compressor_;
   std::vector<std::byte> shuffled_;
   std::vector<std::byte> packed_;
-  // Chunks of one value, of which traces have many: by value and size.
+  // Packed chunks that repeat one value, which traces have many of; by value and size.
   std::map<std::pair<std::string, std::size_t>, std::vector<std::byte>> constant_;
 };
 
@@ -46,7 +46,7 @@ private:
 class ChunkDecoder {
 public:
   ChunkDecoder();
-  // Throws base::Exception (protocol): not such a chunk, or not what was written.
+  // Throws base::Exception (protocol): not such a chunk, or its checksum is wrong.
   void decode(std::span<const std::byte> stored, void* values, std::size_t value_bytes,
               std::size_t count);
 

@@ -76,7 +76,7 @@ void ColumnReader::unpack(std::uint64_t chunk, std::size_t value_bytes) {
     raise(Errc::protocol, "a column is too short");
   chunk_.reset();
   const StoredChunk& place = layout.chunks[chunk];
-  // No chunk that is larger than its values and what deflate adds at most is ours.
+  // Chunks that ncclprobe writes are never larger than their values plus what deflate can add.
   const std::uint64_t bytes = layout.chunk_rows * value_bytes;
   if (place.bytes > bytes + bytes / 100 + 1000)
     raise(Errc::protocol, "a chunk claims {} bytes", place.bytes);

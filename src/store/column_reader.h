@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-// Columns of run files that are read in slices, without HDF5: nothing that damage could crash.
+// Reads columns of run files in slices, without HDF5, so that damage cannot crash it.
 namespace ncclprobe::store {
 
 // Throws base::Exception (io) if the file does not have these bytes.
@@ -23,12 +23,12 @@ void read_at(int fd, std::uint64_t at, std::span<std::byte> bytes);
 struct ColumnSource {
   std::optional<ColumnLayout> layout; // where its chunks lie
   std::vector<std::byte> values;      // without a layout: all of them
-  // Of an enumeration in a file: our number of each there. Numbers go by their labels, so that a
-  // file whose enumeration had another order reads right.
+  // For an enumeration: our number of each number in the file. They are matched by labels, so a
+  // file whose enumeration had another order is read correctly.
   std::vector<std::uint8_t> numbers;
 };
 
-// The file in which columns lie; none if `file` is empty. Throws base::Exception (io).
+// Opens the file in which columns lie; an empty Fd if `file` is empty. Throws base::Exception (io).
 base::Fd open_columns(const std::filesystem::path& file);
 
 // One thread at a time. Unpacks one chunk after the other.

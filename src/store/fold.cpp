@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// After the rename nothing of this matters any more: what cannot be removed stays and is reported
-// by nobody, because the next fold will find it done.
+// After the rename these files no longer matter. A file that cannot be removed stays, without a
+// message, because the next fold will find the work done.
 void remove_folded(const fs::path& run_file, const Gathered& run) {
   std::error_code ignored;
   fs::path folder = parts_folder(run_file);
@@ -33,7 +33,7 @@ void remove_folded(const fs::path& run_file, const Gathered& run) {
   fs::remove_all(folder / k_replaced_traces_name, ignored);
   fs::remove(folder / k_lock_name, ignored);
   fs::remove(folder / k_owner_name, ignored);
-  fs::remove(folder, ignored); // stays if something is left in it
+  fs::remove(folder, ignored); // a folder that is not empty stays
 }
 
 // Traces that lie in the parts folder, as files of their own beside the run file.
@@ -41,7 +41,7 @@ std::vector<std::string> fold_traces_of(const fs::path& run_file, const Tables& 
   if (unfolded_traces(run_file).empty())
     return {};
   const std::string run_id = header_from(run).run_id;
-  std::map<int, model::TraceLevel> level_of; // none of a trial that did not come to its end
+  std::map<int, model::TraceLevel> level_of; // no entry for an unfinished trial
   for (const model::TrialRecord& trial : trials_from(run))
     level_of[trial.spec.id] = trial.spec.trace;
   return fold_traces(run_file, [&](int trial) {

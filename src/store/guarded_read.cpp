@@ -17,24 +17,25 @@ namespace {
 using base::Errc;
 using base::Result;
 
-// Files of ours are made in memory, so none is larger; and HDF5's header says how large each is.
+// Our files are made in memory, so none is larger. HDF5's header states the size of each.
 constexpr std::uint64_t k_most_file_bytes = std::uint64_t{16} << 30;
 
-// Before all of it is read: what costs nothing to find out.
+// Cheap checks before the whole file is read.
 Result<void> check_size(const std::filesystem::path& path) {
   base::Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat about {};
   if (!fd || ::fstat(fd.get(), &about) != 0)
     return base::system_error("open", path, errno);
   if (!S_ISREG(about.st_mode))
-    return base::fail(Errc::protocol, "{} is no regular file, and so no HDF5 file", path.string());
+    return base::fail(Errc::protocol, "{} is not a regular file, and so not an HDF5 file",
+                      path.string());
   const auto size = static_cast<std::uint64_t>(about.st_size);
   if (size > k_most_file_bytes)
     return base::fail(Errc::protocol, "{} has more than {} GiB, which is the most that is read",
                       path.string(), k_most_file_bytes >> 30);
   std::array<char, k_superblock_bytes> begin{};
   if (::pread(fd.get(), begin.data(), begin.size(), 0) < static_cast<ssize_t>(begin.size()))
-    return {}; // HDF5 says better what is wrong
+    return {}; // HDF5 gives a better message
   if (auto stated = stated_file_bytes({begin.data(), begin.size()}); stated && *stated != size)
     return base::fail(Errc::protocol, "{} is damaged: it has {} bytes and should have {}",
                       path.string(), size, *stated);
@@ -55,7 +56,7 @@ Result<Tables> outline(const FileToRead& file, const Progress& progress) {
 } // namespace
 
 ChildLimits limits_for(const std::filesystem::path& file, const ReadLimits& limits) {
-  std::error_code trouble; // a missing file is found out by reading it
+  std::error_code trouble; // reading it reports a missing file
   auto size = std::filesystem::file_size(file, trouble);
   const std::uint64_t bytes = trouble ? 0 : size;
   const auto cpu = limits.cpu + limits.cpu_per_mib * static_cast<std::int64_t>(bytes >> 20);

@@ -11,17 +11,17 @@
 #include <vector>
 
 // A damaged HDF5 file can crash or hang the HDF5 library itself (3 and 13 of 3,000 mutated files).
-// So every file is read twice: first in a forked child with limits, and only if that ends well
-// here.
+// So every file is read twice: first in a forked child with limits, and only if that succeeds in
+// this process.
 namespace ncclprobe::store {
 
 struct ReadLimits {
-  // The child's processor time for one file, and this more for each MiB of it. A run file of 3.7
-  // MiB with 7.4 million samples takes 0.6 s.
+  // The child's limit of processor time for one file, plus this for each MiB. A run file of 3.7 MiB
+  // with 7.4 million samples takes 0.6 s.
   std::chrono::milliseconds cpu{1800};
   std::chrono::milliseconds cpu_per_mib{1000};
-  std::chrono::milliseconds stall{700}; // of that, without getting further
-  // Waiting for the disk is allowed for, within reason: the processor time, and this more.
+  std::chrono::milliseconds stall{700}; // longest part of that time without progress
+  // Limit of elapsed time: the processor time plus this, because the disk may be slow.
   std::chrono::milliseconds wait{30'000};
   std::uint64_t memory_bytes = 2ULL << 30; // the child's growth; and
   std::uint64_t memory_per_byte = 64;      // this more for each byte of the file
@@ -35,10 +35,10 @@ struct FileToRead {
   FileKind kind = FileKind::run;
 };
 
-// One result for each file, all of it in memory. Errors: not_found, io, protocol (also: the child
-// crashed), timed_out (it took too long: the file is damaged), unavailable (run_in_child()). Only
-// the calling thread may be inside HDF5, or the child would wait for a lock nobody holds and run
-// into its limit.
+// Reads files completely into memory; one result for each. Errors: not_found, io, protocol (also if
+// the child crashed), timed_out (it took too long: the file is damaged), unavailable
+// (run_in_child()). Only the calling thread may be inside HDF5. Otherwise the child would wait for
+// a lock that nobody holds, until its limit.
 std::vector<base::Result<Tables>> read_guarded(const std::vector<FileToRead>& files,
                                                const ReadLimits& limits = {});
 // The same without large columns (read_outline()).

@@ -56,7 +56,7 @@ void write_schema(hid_t file, const char* schema, int major, int minor) {
 }
 
 Hdf5Group create_group(hid_t parent, const char* name) {
-  // All columns' links stay in the group's header; the default moves more than 8 to a heap.
+  // Keeps the links of all columns in the group's header. By default more than 8 move to a heap.
   Hdf5Properties properties(H5Pcreate(H5P_GROUP_CREATE), "H5Pcreate", "group");
   check_hdf5(H5Pset_link_phase_change(properties.get(), 64, 48), "H5Pset_link_phase_change", name);
   return Hdf5Group(H5Gcreate2(parent, name, H5P_DEFAULT, properties.get(), H5P_DEFAULT),
@@ -72,7 +72,7 @@ std::vector<std::string> read_texts(hid_t object, const char* name) {
   Hdf5Type type(H5Aget_type(attribute.get()), "H5Aget_type", name);
   Hdf5Space space(H5Aget_space(attribute.get()), "H5Aget_space", name);
   if (H5Tis_variable_str(type.get()) <= 0)
-    raise(Errc::failed, "attribute {} is no text", name);
+    raise(Errc::failed, "attribute {} is not a text", name);
   auto count =
       check_hdf5(H5Sget_simple_extent_npoints(space.get()), "H5Sget_simple_extent_npoints", name);
   if (count > 256)

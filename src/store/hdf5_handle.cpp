@@ -13,7 +13,7 @@ void prepare_hdf5() {
 }
 
 std::string take_hdf5_error() {
-  // From the call we made down to where it failed: the last entry is the cause.
+  // The stack goes from our call down to where it failed, so the last entry is the cause.
   std::string cause;
   H5E_walk2_t keep_last = [](unsigned, const H5E_error2_t* entry, void* text) -> herr_t {
     if (entry->desc && *entry->desc)

@@ -13,15 +13,16 @@
 // Owners and return-code checks for HDF5's C calls. Included by files of store/ alone.
 namespace ncclprobe::store {
 
-// Whoever begins to use HDF5 calls this. HDF5 then prints no error stack to stderr, which is a
-// setting of the thread. And no file can make it load a library (a filter's) or open another file
-// (a link's): files are data, and may be somebody else's.
+// Call it before using HDF5. HDF5 then prints no error stack to stderr (a setting of the thread).
+// And no file can make it load a library (a filter) or open another file (a link), because files
+// are data and may come from somebody else.
 void prepare_hdf5();
 
 // HDF5's error stack on one line, cause first; then the stack is cleared.
 std::string take_hdf5_error();
 
-// The value, unless negative: then base::Exception (failed) with call, object and HDF5's words.
+// Returns the value if it is not negative; otherwise throws base::Exception (failed) with call,
+// object and HDF5's message.
 template <typename T>
 T check_hdf5(T value, const char* call, std::string_view object) {
   if (value >= 0)

@@ -60,7 +60,7 @@ Hdf5Properties column_layout(hsize_t rows, std::size_t value_bytes) {
   return layout;
 }
 
-// `values`: all of them, one behind the other.
+// `values`: all values of the column, contiguous.
 Hdf5Dataset write_column(hid_t group, const char* name, Number number, const void* values,
                          hsize_t rows) {
   Hdf5Space space(H5Screate_simple(1, &rows, nullptr), "H5Screate_simple", name);
@@ -76,7 +76,7 @@ Hdf5Dataset write_column(hid_t group, const char* name, Number number, const voi
 
 void write_table(hid_t file, const TableForm& form, const Table& table, FileKind kind) {
   Hdf5Group group = create_group(file, form.name.c_str());
-  if (kind == FileKind::run) // parts are only for us
+  if (kind == FileKind::run) // only ncclprobe reads parts
     write_text(group.get(), "about", form.about);
   for (std::size_t c = 0; c < form.columns.size(); ++c) {
     const ColumnForm& column = form.columns[c];
@@ -128,7 +128,7 @@ Hdf5Dataset open_column(hid_t group, const char* name, Number number) {
   return dataset;
 }
 
-// deflate packs at most 1032 to 1: more rows than that are a damaged number, not data.
+// deflate packs at most 1032 to 1. A larger number of rows is damage.
 void check_row_count(std::uint64_t rows, std::uint64_t stored_bytes, const char* name) {
   if (rows / 1100 > stored_bytes)
     raise(Errc::failed, "column {} claims {} rows in {} bytes", name, rows, stored_bytes);
@@ -184,7 +184,7 @@ std::optional<ColumnLayout> find_layout(hid_t dataset, const char* name) {
   }
 }
 
-// The chunks are unpacked outside of the guarded child, so what they may cost is bounded here.
+// The chunks are unpacked outside the guarded child, so their cost is bounded here.
 void check_layout(const ColumnLayout& layout, const char* name, const Reading& reading) {
   hsize_t file_bytes = 0;
   check_hdf5(H5Fget_filesize(reading.file, &file_bytes), "H5Fget_filesize", name);
@@ -260,7 +260,7 @@ void read_strings(const Reading& reading, Strings& strings) {
         {reinterpret_cast<const char*>(blob.data()) + offsets[i], offsets[i + 1] - offsets[i]});
 }
 
-// Is the file ours, and of a version we read? Throws protocol.
+// Throws protocol unless the file is ours and of a version that we can read.
 void check_identity(hid_t file, const std::string& name, FileKind kind) {
   check_schema(file, name, {k_schema_name, "run file", k_schema_major});
   std::string found = read_texts(file, "kind").at(0);

@@ -11,12 +11,11 @@
 namespace ncclprobe::store {
 namespace {
 
-// HDF5 wants a name for a file in memory, and refuses one that exists. This one cannot.
+// HDF5 needs a name for a file in memory, and refuses one that exists. This one cannot exist.
 constexpr const char* k_no_file = "/dev/null/image";
 constexpr std::size_t k_growth_bytes = 1 << 18;
 
-// With the 1.10 format all metadata carries checksums, so that most damage is an error and not a
-// surprise.
+// The 1.10 format has checksums for all metadata, so most damage becomes an error.
 Hdf5Properties memory_access() {
   Hdf5Properties access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate", "file access");
   check_hdf5(H5Pset_fapl_core(access.get(), k_growth_bytes, 0), "H5Pset_fapl_core", "memory");
@@ -25,8 +24,8 @@ Hdf5Properties memory_access() {
   return access;
 }
 
-// H5Fget_file_image of 1.10.8 clears a flag in the superblock and forgets its checksum, so that
-// nothing can open the copy. Hence HDF5's own memory is kept when it is released on closing.
+// H5Fget_file_image of 1.10.8 clears a flag in the superblock without updating its checksum, so the
+// copy cannot be opened. So HDF5's own memory is taken over when it is released on closing.
 struct Keeper {
   std::string image;
   std::size_t allocated_bytes = 0;
@@ -57,7 +56,7 @@ H5FD_file_image_callbacks_t callbacks_of(Keeper* keeper) {
     try {
       if (why == H5FD_FILE_IMAGE_OP_FILE_CLOSE)
         static_cast<Keeper*>(keeper_)->keep(buffer);
-    } catch (const std::exception&) { // must not go through C
+    } catch (const std::exception&) { // must not pass through C code
       result = -1;
     }
     std::free(buffer);

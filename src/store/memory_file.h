@@ -17,12 +17,12 @@ public:
   MemoryFile();
   ~MemoryFile();
   hid_t get() const { return file_->get(); }
-  // The finished file. Throws base::Exception (failed). Everything opened in it was closed before.
+  // Returns the finished file. Close everything in it first. Throws base::Exception (failed).
   std::string close();
 
 private:
   struct Memory;
-  std::unique_ptr<Memory> memory_; // HDF5 has its address until the file is closed
+  std::unique_ptr<Memory> memory_; // HDF5 holds its address until the file is closed
   std::unique_ptr<Hdf5File> file_;
 };
 

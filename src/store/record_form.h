@@ -34,9 +34,9 @@ struct ColumnForm {
   std::string about;
   Number number = Number::u8;
   Holds holds = Holds::numbers;
-  std::vector<std::string> labels;      // of an enumeration, by number
-  std::optional<std::uint64_t> missing; // what stands for an absent value, as its bits
-  bool may_be_absent = false;           // it came later: then values are as `sample`
+  std::vector<std::string> labels;      // labels of an enumeration, by number
+  std::optional<std::uint64_t> missing; // the number for an absent value, as its bits
+  bool may_be_absent = false; // added in a later version: if absent, values are as `sample`
   const void* sample = nullptr;
   StoreValues store = nullptr;
   LoadValues load = nullptr;
@@ -50,7 +50,7 @@ struct TableForm {
   std::optional<std::size_t> parent; // comes before it; its rows are the first column. Without one
                                      // all rows are of one record.
   std::vector<ColumnForm> columns;
-  bool may_be_absent = false; // then it has no rows
+  bool may_be_absent = false; // if absent, it has no rows
 };
 
 struct LeafForm {
@@ -68,7 +68,7 @@ struct RecordForm {
 
 struct ListForm {
   std::size_t table = 0;
-  std::size_t offset = 0; // of the list in its record
+  std::size_t offset = 0; // of the list, in its record
   std::size_t (*size)(const void* list) = nullptr;
   const void* (*data)(const void* list) = nullptr;
   void* (*resize)(void* list, std::size_t size) = nullptr; // returns the first element

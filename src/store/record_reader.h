@@ -8,16 +8,16 @@
 #include <cstdint>
 #include <vector>
 
-// Records from the rows of tables, with the lists in them. Included by store/*.cpp alone.
+// Reads records, with the lists in them, from the rows of tables. Included by store/*.cpp alone.
 namespace ncclprobe::store {
 
-// One thread at a time. Tables and rows of children are there while it is.
+// One thread at a time. The tables and rows of children must outlive it.
 class RecordReader {
 public:
   RecordReader(const Tables& tables, const ChildRows& children);
 
-  // Fills records that lie one behind the other, the first of which is row `first_row`. They and
-  // the rest of what they hold may take `most_bytes`. Throws base::Exception.
+  // Fills contiguous records, the first from row `first_row`. They and everything they hold may
+  // take `most_bytes`. Throws base::Exception.
   void read(const RecordForm& form, std::size_t table, std::uint64_t first_row, std::size_t count,
             void* records, std::uint64_t most_bytes);
 

@@ -14,12 +14,12 @@
 
 namespace ncclprobe::store {
 
-// Rows of one table in the order of their begin, equal ones as they came; in the order they came
-// for a table without times. In memory up to a number of rows, then with a scratch file.
+// Sorts the rows of one table by begin, and keeps the order of equal ones. A table without times
+// keeps its order. Works in memory up to a number of rows, then with a scratch file.
 template <typename Row>
 class RowSorter {
 public:
-  // For about `rows` rows. The scratch file has no name; `folder` is where there is room for it.
+  // For about `rows` rows. The scratch file has no name; `folder` needs room for it.
   explicit RowSorter(std::filesystem::path folder, std::uint64_t rows = 0,
                      std::size_t rows_in_memory = 1 << 21)
       : scratch_(std::move(folder)), rows_in_memory_(rows_in_memory) {
@@ -38,7 +38,7 @@ public:
     }
   }
 
-  // Calls take(rows) for all rows in order, `count` at a time, the last time fewer. Once.
+  // Calls take(rows) for all rows in order, `count` at a time, the last time fewer. Call it once.
   template <typename Take>
   void drain(std::size_t count, Take take) {
     if (runs_.empty())

@@ -58,14 +58,14 @@ bool is_there(const fs::path& path) {
 struct Moved {
   fs::path from, to;
 };
-// What a run replaces waits in its parts folder until the new run file is there.
+// Files that a run replaces. They stay in its parts folder until the new run file exists.
 std::vector<Moved> replaced_files(const fs::path& run_file) {
   const fs::path parts = parts_folder(run_file);
   return {{run_file, parts / k_replaced_run_name},
           {traces_folder(run_file), parts / k_replaced_traces_name}};
 }
 
-// Undoes what a run did that ended before it began.
+// Undoes the changes of a run that ended before it began.
 void put_back_replaced(const fs::path& run_file) {
   std::error_code ignored;
   for (const Moved& one : replaced_files(run_file))
@@ -84,7 +84,7 @@ Result<void> set_aside(const fs::path& run_file) {
   return {};
 }
 
-// Of a run that did not come to its end.
+// Removes an unfinished run.
 void remove_unfinished(const fs::path& run_file) {
   std::error_code ignored;
   const fs::path parts = parts_folder(run_file);
@@ -98,7 +98,7 @@ Result<void> fill_parts_folder(const fs::path& run_file, const model::RunHeader&
   fs::path parts = parts_folder(run_file);
   NCCLPROBE_TRY_ASSIGN(RunLock lock, RunLock::take(parts));
   NCCLPROBE_TRY_ASSIGN(std::vector<fs::path> trials, list_trial_parts(run_file));
-  // A folder without a header is from a run that was ended before it began: nothing to lose.
+  // A folder without a header is from a run that ended before it began, so nothing is lost.
   const bool unfinished = is_there(parts / k_header_name) || !trials.empty();
   if (!unfinished)
     put_back_replaced(run_file);
@@ -111,8 +111,8 @@ Result<void> fill_parts_folder(const fs::path& run_file, const model::RunHeader&
   } else if (unfinished) {
     return fail(
         Error{Errc::invalid_argument,
-              fmt::format("{} holds {} finished trials of a run that did not come to its end",
-                          parts.string(), trials.size()),
+              fmt::format("{} holds {} finished trials of an unfinished run", parts.string(),
+                          trials.size()),
               fmt::format("go on with `ncclprobe --resume {}`, choose another --output, or replace "
                           "it with --force",
                           run_file.string())});
@@ -122,7 +122,7 @@ Result<void> fill_parts_folder(const fs::path& run_file, const model::RunHeader&
   return {};
 }
 
-// After a failure: what this call made is removed, unless it holds something.
+// Removes what this call made, after a failure, unless it holds something.
 void leave_no_trace(const fs::path& run_file) {
   std::error_code ignored;
   for (const char* name : {k_lock_name, k_owner_name})
@@ -130,7 +130,7 @@ void leave_no_trace(const fs::path& run_file) {
   fs::remove(parts_folder(run_file), ignored);
 }
 
-// Whoever finds the folder without the run file must be able to read it.
+// Readers must be able to use the folder if there is no run file.
 Result<model::Run> read_locked(const fs::path& run_file) {
   NCCLPROBE_TRY_ASSIGN(model::Run run, read_run(run_file));
   std::error_code ignored;
@@ -193,7 +193,7 @@ Result<model::Run> read_run(const fs::path& run_file) {
   std::error_code ignored;
   const bool folded_before = fs::exists(run_file, ignored);
   auto gathered = gather(run_file);
-  // Folded by its writer while we were reading the parts, which are being removed.
+  // Its writer folded it while we were reading the parts, and is removing them.
   if (!folded_before && fs::exists(run_file, ignored))
     gathered = gather(run_file);
   if (!gathered)

@@ -34,10 +34,10 @@
 namespace ncclprobe::store {
 
 inline constexpr const char* k_schema_name = "ncclprobe.run";
-inline constexpr int k_schema_major = 2; // changed when old readers would be wrong
+inline constexpr int k_schema_major = 2; // raised when old readers
 inline constexpr int k_schema_minor = 0;
 
-// Which of the three kinds of file: everything, what is known before the first trial, one trial.
+// The three kinds of file: everything, what is known before the first trial, one trial.
 enum class FileKind { run, header, trial };
 constexpr auto enum_names(FileKind) {
   using enum FileKind;
@@ -48,7 +48,7 @@ constexpr auto enum_names(FileKind) {
 struct RunForm {
   std::vector<TableForm> tables; // first those of the header, then those of trials
   RecordForm header;             // in the first table
-  RecordForm trial;              // in the table of this number:
+  RecordForm trial;              // in the table with this number
   std::size_t trials = 0;
 
   // Numbers of the tables that a file of this kind has: from, to.

@@ -34,11 +34,11 @@ std::string name_of(int pid) {
   return fmt::format("process {} on {}", pid, host_name());
 }
 
-// When a process of this host started, in the kernel's ticks; empty if there is none. Tells a
-// process from a later one with its number.
+// When a process of this host started, in the kernel's ticks; empty if there is none. Distinguishes
+// a process from a later one with the same number.
 std::string start_of(int pid) {
   std::string stat = base::read_file(fmt::format("/proc/{}/stat", pid)).value_or("");
-  std::size_t at = stat.rfind(')'); // the program's name may hold anything; state is field 3
+  std::size_t at = stat.rfind(')'); // the program's name may contain parentheses; state is field 3
   for (int field = 3; field <= 22 && at != std::string::npos; ++field)
     at = stat.find(' ', at + 1);
   return at == std::string::npos ? "" : stat.substr(at + 1, stat.find(' ', at + 1) - at - 1);
@@ -48,7 +48,8 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-// Of a process of this host that is no more. Content of an owner file: name, line feed, start.
+// True if it names a process of this host that has ended. Content of an owner file: name, line
+// feed, start.
 bool is_stale(const std::string& owner) {
   int pid = 0;
   if (std::sscanf(owner.c_str(), "process %d on", &pid) != 1 || first_line(owner) != name_of(pid))
@@ -56,14 +57,14 @@ bool is_stale(const std::string& owner) {
   return owner != name_of(pid) + "\n" + start_of(pid);
 }
 
-// What a lock or owner file says. Others may have made it: it can be anything.
+// The content of a lock or owner file. Others may have written it, so it can be anything.
 std::string content_of(const base::Fd& file) {
-  std::array<char, 512> text{}; // a name of ours is shorter
+  std::array<char, 512> text{}; // our names are shorter
   const ssize_t size = ::pread(file.get(), text.data(), text.size(), 0);
   return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
 }
 
-// A file of this folder alone: neither a link to another one nor another name of it.
+// True if it is a regular file with one name, not a link.
 bool is_plain(const base::Fd& file) {
   struct stat about {};
   return ::fstat(file.get(), &about) == 0 && S_ISREG(about.st_mode) && about.st_nlink <= 1;
@@ -81,7 +82,8 @@ tl::unexpected<Error> held(const std::filesystem::path& parts, const std::string
                     std::move(hint)});
 }
 
-// Whoever folded meanwhile has removed what was opened; a lock on that keeps nobody out.
+// A process that folded meanwhile has removed the file that we opened. A lock on that file excludes
+// nobody.
 bool is_at(const base::Fd& file, const std::filesystem::path& path) {
   struct stat opened {};
   struct stat there {};
@@ -141,7 +143,7 @@ base::Result<RunLock> RunLock::take(const std::filesystem::path& parts, LockCall
   auto path = parts / k_lock_name;
   base::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
   if ((!file && errno == ELOOP) || (file && !is_plain(file)))
-    return fail(Error{Errc::io, fmt::format("{} is no file of ncclprobe's", path.string()),
+    return fail(Error{Errc::io, fmt::format("{} is not a file of ncclprobe's", path.string()),
                       "somebody put something else in its place: remove it"});
   if (!file)
     return fail(Errc::io, "cannot open {}: {}", path.string(), std::strerror(errno));

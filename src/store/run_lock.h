@@ -9,12 +9,12 @@
 #include <optional>
 #include <sys/file.h>
 
-// Who may change a run's parts. The lock is flock(2) on a file in the parts folder: it ends with
-// the process that took it, however that ends, and other hosts see it on file systems that have
-// locks. Where there are none (some NFS mounts), a file that only one process can create stands for
-// it. That is weaker: it outlives a process that was killed. One of this host is then found to be
-// gone; of one of another host nobody can tell, so it is refused with what to do. And of two
-// processes that find a dead one's file in the same instant both may go on.
+// Decides who may change a run's parts. The lock is flock(2) on a file in the parts folder. It ends
+// with the process that took it, however that ends, and other hosts see it on file systems that
+// have locks. Without locks (some NFS mounts), a file that only one process can create takes its
+// place. That is weaker, because it outlives a process that was killed. If the process was on this
+// host, we can see that it is gone. On another host nobody can know, so the lock is refused, with
+// advice. And if two processes find a dead one's file in the same instant, both may continue.
 namespace ncclprobe::store {
 
 class RunLock {
@@ -29,19 +29,19 @@ public:
   RunLock& operator=(RunLock&&) = delete;
   ~RunLock();
 
-  // Keeps it until the process ends: it is to outlive the call that began the run, and the run is
-  // over when the process is. One descriptor stays open for it, on purpose.
+  // Keeps the lock until the process ends, because it must outlive the call that began the run. One
+  // descriptor deliberately stays open.
   void keep_until_exit();
 
 private:
   static base::Result<RunLock> take_by_file(const std::filesystem::path& parts);
 
-  RunLock() = default; // this process held the lock before
+  RunLock() = default; // if this process already held the lock
   base::Fd file_;
   std::optional<std::filesystem::path> owner_file_; // to be removed
 };
 
 inline constexpr const char* k_lock_name = "lock";
-inline constexpr const char* k_owner_name = "owner"; // where there are no locks
+inline constexpr const char* k_owner_name = "owner"; // for file systems without locks
 
 } // namespace ncclprobe::store

@@ -54,7 +54,7 @@ Result<void> store_image(const fs::path& path, const Tables& tables, FileKind ki
 
 namespace {
 
-// What the run file holds, trial by trial; read only when a part holds one of them too.
+// The trials in the run file; read only if a part holds one of them too.
 class FoldedTrials {
 public:
   explicit FoldedTrials(const Tables& tables) : tables_(tables) {
@@ -75,7 +75,8 @@ private:
   std::map<std::int32_t, model::TrialRecord> records_;
 };
 
-// Whether this part brings anything that the run file does not hold as it is; the ids it replaces.
+// True if this part holds anything that the run file does not hold already; also returns the ids
+// that it replaces.
 bool brings_news(const Tables& part, FoldedTrials& folded, std::set<std::int32_t>& replaced) {
   if (std::ranges::none_of(trial_ids(part), [&](std::int32_t id) { return folded.contains(id); }))
     return true;
@@ -141,9 +142,9 @@ Result<Gathered> gather(const fs::path& run_file) {
         run.parts.push_back(path);
         if (brings_news(*part, folded_trials, replaced))
           news.push_back(&*part);
-      } else if (part.error().code == Errc::unavailable) { // nobody looked at it
+      } else if (part.error().code == Errc::unavailable) { // it was not read
         return fail(std::move(part.error()));
-      } else if (part.error().code != Errc::not_found) { // else its writer has just folded it
+      } else if (part.error().code != Errc::not_found) { // otherwise its writer has just folded it
         run.damaged.push_back(
             fmt::format("{}: {}", path.filename().string(), part.error().message));
       }
@@ -159,7 +160,7 @@ Result<Gathered> gather(const fs::path& run_file) {
     for (Tables* part : news) {
       append_trials(run.tables, *part);
       run.new_trials += static_cast<int>(trial_ids(*part).size());
-      *part = Tables(); // large runs: do not hold everything twice
+      *part = Tables(); // frees memory: large runs must not be held twice
     }
   } catch (const std::exception& damage) {
     return fail(Errc::protocol, "{} is damaged: {}", run_file.string(), damage.what());

@@ -13,7 +13,7 @@
 namespace ncclprobe::store {
 
 inline constexpr const char* k_header_name = "header.h5";
-// Of a run that this one replaces (begin_run()).
+// The files of a run that this one replaces (begin_run()).
 inline constexpr const char* k_replaced_run_name = "replaced.h5";
 inline constexpr const char* k_replaced_traces_name = "replaced.trace";
 std::filesystem::path trial_path(const std::filesystem::path& run_file, int trial);
@@ -38,14 +38,14 @@ struct RunFiles {
 // Errors: not_found, io.
 base::Result<RunFiles> run_files(const std::filesystem::path& run_file);
 
-// All that is known of a run: the run file if there is one, and header and parts beside it. What is
-// beside the file is as new or newer (a run that was resumed), and counts.
+// All that is known of a run: the run file if there is one, and header and parts beside it. Files
+// beside the run file are as new or newer (of a resumed run), and take precedence.
 struct Gathered {
   Tables tables;
   std::vector<std::filesystem::path> parts; // all of them are in `tables`
-  int new_trials = 0;                       // from parts, and not so in the run file
-  bool new_header = false;                  // likewise
-  std::vector<std::string> damaged;         // "trial-000007.h5: reason"
+  int new_trials = 0;               // trials from parts that the run file lacks or has differently
+  bool new_header = false;          // the header differs from the run file's
+  std::vector<std::string> damaged; // "trial-000007.h5: reason"
 };
 // Errors: not_found, protocol, io, mismatch.
 base::Result<Gathered> gather(const std::filesystem::path& run_file);

@@ -9,7 +9,7 @@ namespace {
 using base::Errc;
 using base::raise;
 
-// Whoever reads marks looks up what their operations are.
+// Readers of marks look up their operations.
 void check_marks(const model::TrialRecord& trial) {
   for (std::size_t c = 0; c < trial.cells.size(); ++c) {
     const auto& operations = trial.spec.cells[c].schedule.operations;
@@ -17,7 +17,8 @@ void check_marks(const model::TrialRecord& trial) {
       const auto number = static_cast<std::size_t>(mark.operation);
       if (mark.operation < 0 || number >= operations.size() ||
           !std::holds_alternative<model::MarkerOp>(operations[number].what))
-        raise(Errc::failed, "/marks names operation {} of cell {} of trial {}, which is no marker",
+        raise(Errc::failed,
+              "/marks names operation {} of cell {} of trial {}, which is not a marker",
               mark.operation, c, trial.spec.id);
     }
   }

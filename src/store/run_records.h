@@ -7,7 +7,7 @@
 
 #include <vector>
 
-// Between the model's values and tables. All of these throw base::Exception.
+// Converts the model's values to tables and back. All functions throw base::Exception.
 namespace ncclprobe::store {
 
 void add_header(Tables& tables, const model::RunHeader& header);
@@ -17,7 +17,7 @@ void add_trial(Tables& tables, const model::TrialRecord& trial);
 
 model::RunHeader header_from(const Tables& tables);
 
-// One thread at a time. Tables and rows of children are there while it is.
+// One thread at a time. The tables and rows of children must outlive it.
 class TrialReader {
 public:
   TrialReader(const Tables& tables, const ChildRows& children) : reader_(tables, children) {}

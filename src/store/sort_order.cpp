@@ -23,8 +23,7 @@ constexpr std::size_t k_digits = 1 << k_digit_bits;
 
 } // namespace
 
-// By digits from the lowest up, over the bits in which the keys differ: a trial of ten seconds has
-// 34 of them.
+// Radix sort over the bits in which the keys differ: a trial of ten seconds has 34 of them.
 std::vector<std::uint32_t> sort_order(std::span<const std::uint64_t> keys) {
   if (std::ranges::is_sorted(keys))
     return {};

@@ -10,11 +10,11 @@
 #include <span>
 #include <vector>
 
-// What row_sorter.h needs that does not depend on the rows.
+// The part of row_sorter.h that does not depend on the type of the rows.
 namespace ncclprobe::store {
 
-// Positions of the keys in ascending order, equal ones as they stand; empty if they are in order.
-// At most 2^32 keys.
+// Positions of the keys in ascending order; equal keys keep their order. Empty if the keys are
+// sorted already. At most 2^32 keys.
 std::vector<std::uint32_t> sort_order(std::span<const std::uint64_t> keys);
 
 // A file without a name, made when it is first written to. Throws base::Exception (io).

@@ -16,12 +16,11 @@
 
 namespace ncclprobe::store {
 
-// Several spools at once: where the rows of each rank and table lie, and all texts under one
-// numbering. The files are mapped and not read as a whole.
+// Several spools together: where the rows of each rank and table lie, with one numbering of all
+// texts. The files are mapped, not read as a whole.
 class SpoolSet {
 public:
-  // Errors: as read_spool()'s. A spool that is damaged is taken up to the damage; `remarks` says
-  // so.
+  // Errors: as read_spool()'s. A damaged spool is used up to the damage, and `remarks` says so.
   base::Result<void> add(const std::filesystem::path& path, std::vector<std::string>& remarks);
 
   std::vector<int> ranks() const;
@@ -42,7 +41,7 @@ public:
       const std::vector<std::uint32_t>& texts = spools_[block.spool].texts;
       for (Row& row : rows)
         for_each_text_id(row, [&](trace::TextId& text) {
-          text.id = text.id < texts.size() ? texts[text.id] : 0; // was not written any more
+          text.id = text.id < texts.size() ? texts[text.id] : 0; // the text itself was not written
         });
       take(std::span<const Row>(rows));
     }

@@ -34,7 +34,7 @@ std::vector<int> parse_list(const std::string& text) {
     int value = 0;
     auto [next, error] = std::from_chars(at, end, value);
     if (error != std::errc{} || (next != end && (*next != ',' || next + 1 == end)))
-      raise(Errc::failed, "'{}' is no list of ranks", text);
+      raise(Errc::failed, "'{}' is not a list of ranks", text);
     values.push_back(value);
     at = next == end ? end : next + 1;
   }

@@ -36,7 +36,7 @@ struct Optional<std::optional<T>> : std::true_type {
   using Value = T;
 };
 
-// Texts, and what is written as one.
+// Texts, and values that are written as texts.
 template <typename T>
 inline constexpr bool k_is_text = !std::is_arithmetic_v<typename Optional<T>::Value> &&
                                   !std::is_enum_v<typename Optional<T>::Value>;
@@ -66,7 +66,7 @@ constexpr Number number_of() {
     return std::is_signed_v<Stored> ? Number::i64 : Number::u64;
 }
 
-// Stands for an absent value: the largest number, of signed ones the lowest.
+// The number for an absent value: the largest, of signed types the lowest.
 template <typename T>
 constexpr StoredAs<T> missing_value() {
   using Limits = std::numeric_limits<StoredAs<T>>;
@@ -79,7 +79,7 @@ constexpr std::optional<std::uint64_t> missing_bits() {
   return static_cast<std::uint64_t>(missing_value<T>());
 }
 
-// Of an enumeration, by the number of the value; of other types none.
+// Labels of an enumeration, by number; empty for other types.
 template <typename T>
 std::vector<std::string> labels_of() {
   std::vector<std::string> labels;
@@ -110,8 +110,8 @@ StoredAs<T> to_stored(const T& value, Strings& strings) {
     return static_cast<StoredAs<T>>(value);
 }
 
-// Writes the numbers of `count` values, of which `first` is the first and each lies `stride` bytes
-// behind the one before.
+// Writes the numbers of `count` values. `first` is the first; each next one lies `stride` bytes
+// further.
 using StoreValues = void (*)(const void* first, std::size_t stride, std::size_t count,
                              Strings& strings, std::byte* numbers);
 template <typename T>
@@ -126,18 +126,18 @@ void store_values(const void* first, std::size_t stride, std::size_t count, Stri
 
 // --- numbers to values ---
 
-// What the values of a file are loaded with. One thread at a time.
+// Context for loading the values of a file. One thread at a time.
 class Loading {
 public:
   explicit Loading(const Strings& strings) : strings_(&strings) {}
 
-  // From now on, records and their texts may take so many bytes.
+  // Sets how many more bytes records and their texts may take.
   void allow(std::uint64_t bytes) { bytes_left_ = bytes; }
-  // Throws base::Exception (failed) if it is too much: a small file can unpack to no end.
+  // Throws base::Exception (failed) beyond the limit, because a small file can unpack to any size.
   void charge(std::uint64_t bytes);
 
   const std::string& text(std::uint32_t number);
-  // Each document is parsed once: the trials of a sweep share theirs. Throws base::Exception.
+  // Parses each document once: the trials of a sweep share documents. Throws base::Exception.
   template <typename T>
   const T& document(std::uint32_t number) {
     const std::string& words = text(number);

@@ -22,7 +22,7 @@ public:
   Strings& operator=(Strings&&) = default;
 
   std::uint32_t intern(std::string_view text);
-  // Texts of a file: keeps their numbers, whether or not they are distinct.
+  // Appends a text of a file under its own number, even if it is not distinct.
   void append(std::string_view text);
   // Throws base::Exception (failed) if there is no such text.
   const std::string& at(std::uint32_t number) const;

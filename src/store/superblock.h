@@ -7,14 +7,14 @@
 #include <optional>
 #include <string_view>
 
-// What the first bytes of an HDF5 file say, without HDF5.
+// Reads the first bytes of an HDF5 file, without HDF5.
 namespace ncclprobe::store {
 
 inline constexpr std::string_view k_hdf5_signature{"\x89HDF\r\n\x1a\n", 8};
 inline constexpr std::size_t k_superblock_bytes = 48; // of the format that ncclprobe writes
 
-// How large the file is, by its superblock of version 2 or 3 (HDF5 1.10's format, which is what
-// ncclprobe writes). Nothing if it has none, or one of another version.
+// The file's size according to its superblock of version 2 or 3 (HDF5 1.10's format, which
+// ncclprobe writes). Empty if it has no superblock, or one of another version.
 inline std::optional<std::uint64_t> stated_file_bytes(std::string_view superblock) {
   constexpr std::size_t k_version_at = 8;
   constexpr std::size_t k_end_of_file_at = 28; // little-endian

@@ -23,8 +23,7 @@ void append(std::vector<std::byte>& values, const void* more, std::size_t bytes)
   values.insert(values.end(), first, first + bytes);
 }
 
-// Adds `count` records, which lie one behind the other; their rows but not their parents' numbers
-// were counted before.
+// Adds `count` contiguous records. Their rows have been counted, but not their parents' numbers.
 void add_records(Tables& tables, const RecordForm& form, std::size_t number, const void* records,
                  std::size_t count) {
   const std::vector<ColumnForm>& columns = run_form().tables[number].columns;
@@ -58,14 +57,14 @@ void add_records(Tables& tables, const RecordForm& form, std::size_t number, con
   }
 }
 
-// Row by row what a column holds, all of which is in memory.
+// The value of a column in one row; the column is in memory.
 std::uint32_t number_at(const ColumnSource& column, std::uint64_t row) {
   std::uint32_t number = 0;
   std::memcpy(&number, column.values.data() + row * sizeof number, sizeof number);
   return number;
 }
 
-// Numbers of another file's texts.
+// Translates the numbers of another file's texts.
 class TextNumbers {
 public:
   TextNumbers(const Strings& from, Strings& to)

@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-// A run file's content, column by column, before it is HDF5 and after.
+// A run file's content, column by column, independent of HDF5.
 namespace ncclprobe::store {
 
 struct Table {
@@ -24,29 +24,28 @@ struct Tables {
 
   Strings strings;
   std::vector<Table> tables;  // by their number in run_form()
-  std::filesystem::path file; // where columns lie that are not in memory; empty: all are
+  std::filesystem::path file; // the file with the columns that are not in memory; empty: all are
 };
 
-// Adds a record that lies at `record`, and the rows of its lists. Throws base::Exception
-// (invalid_argument) if lists that share a table differ in length.
+// Adds the record at `record`, and the rows of its lists. Throws base::Exception (invalid_argument)
+// if lists that share a table differ in length.
 void add_record(Tables& tables, const RecordForm& form, std::size_t table, const void* record);
 
-// Puts the trials of `part` behind those of `run`, with rows and texts renumbered; but not those
-// whose id is in `left_out`. All columns are in memory.
+// Appends the trials of `part` to `run`, with rows and texts renumbered, except those whose id is
+// in `left_out`. All columns are in memory.
 void append_trials(Tables& run, const Tables& part, const std::set<std::int32_t>& left_out = {});
 
 // The id of each trial, in the order of the rows.
 std::vector<std::int32_t> trial_ids(const Tables& tables);
 
-// Reads the columns that are not in memory. Throws base::Exception: failed if that is more than
-// `most_bytes`, or if a row or text is named that is not there; io; protocol.
+// Reads the columns that are not in memory. Throws base::Exception: failed if that exceeds
+// `most_bytes`, or if a row or text does not exist; io; protocol.
 void load_all(Tables& tables, FileKind kind, std::uint64_t most_bytes);
 
-// For each table: from which row on the children of each row of its parent lie, and at last the
-// number of its rows.
+// For each table: the first child row of each row of its parent, and at the end the number of rows.
 using ChildRows = std::vector<std::vector<std::uint64_t>>;
-// Throws base::Exception: failed if rows are not in the order of their parents, or a parent is not
-// there. Of tables that such a file has not got, it says nothing.
+// Throws base::Exception: failed if rows are not in the order of their parents, or a parent does
+// not exist. Tables that such a file lacks are empty.
 ChildRows child_rows(const Tables& tables, FileKind kind);
 
 } // namespace ncclprobe::store

@@ -27,7 +27,7 @@ std::uint64_t convert_table(const SpoolSet& spools, int rank, const fs::path& fo
   return rows;
 }
 
-// `folder`: where there is room for scratch files.
+// `folder`: for scratch files.
 Result<TraceReport> convert_here(const std::vector<fs::path>& paths, const fs::path& file,
                                  const fs::path& folder, const TraceIdentity& identity) {
   TraceReport report;

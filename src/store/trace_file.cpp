@@ -34,7 +34,7 @@ struct RankTables {
   std::vector<std::tuple<trace::Table, std::uint64_t, std::uint64_t>> long_durations;
 };
 
-// Of a file or a child that may be damaged, where a wrong number would do harm.
+// Checks numbers from a file or child that may be damaged, where a wrong one would do harm.
 void check(const std::map<std::string, TraceTable>& tables, std::uint64_t file_bytes) {
   for (const auto& [name, table] : tables)
     for (const auto& [column, layout] : table.columns) {
@@ -217,7 +217,7 @@ std::uint64_t TraceFile::row_count(int rank, trace::Table table) const {
 }
 
 std::uint64_t TraceFile::first_ns(int rank) const {
-  using enum trace::Table; // the others may hold times of other clocks, or of other rows
+  using enum trace::Table; // other tables may hold times of other clocks or rows
   std::uint64_t first = UINT64_MAX;
   for (trace::Table table :
        {span, operation, kernel, copy, api, synchronization, overhead, nccl_operation}) {

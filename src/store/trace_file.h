@@ -15,7 +15,7 @@
 
 namespace ncclprobe::store {
 
-// What overlaps [from, until).
+// Selects rows that overlap [from, until).
 struct TraceWindow {
   std::uint64_t from_ns = 0;
   std::uint64_t until_ns = UINT64_MAX;
@@ -44,7 +44,7 @@ public:
   const std::string& text(trace::TextId id) const; // empty if there is none
   const std::vector<std::string>& texts() const;   // all, by TextId::id
   std::uint64_t row_count(int rank, trace::Table table) const;
-  // Begin of the first row of all tables that are timed by a clock of this host; UINT64_MAX: none.
+  // The earliest begin of a row, in all tables that a clock of this host timed; UINT64_MAX: none.
   std::uint64_t first_ns(int rank) const;
 
   // A whole column; empty if the rank has no such table. Errors: io, protocol (damaged).
@@ -56,8 +56,7 @@ public:
     return values;
   }
 
-  // Rows that overlap the window, in the order of their begin; of the file only chunks that may
-  // hold some are read.
+  // Rows that overlap the window, ordered by begin. Reads only chunks that may hold some.
   template <typename Row>
   base::Result<std::vector<Row>> rows(int rank, TraceWindow window = {}) const {
     std::vector<Row> all;
@@ -70,7 +69,7 @@ public:
     return all;
   }
 
-  // The real length, also where the row does not hold it.
+  // The real length, even if the row does not hold it.
   template <typename Row>
   std::uint64_t duration_ns(int rank, const Row& row) const {
     return row.duration_ns == trace::k_long_duration
@@ -126,7 +125,7 @@ private:
       std::uint64_t end = end_ns(row);
       if constexpr (requires { row.duration_ns; })
         end = row.start_ns + duration_ns(rank, row);
-      // What takes no time lies in the window if it begins there.
+      // A row without a length lies in the window if it begins there.
       return begin_ns(row) < window.until_ns &&
              (end > window.from_ns || begin_ns(row) >= window.from_ns);
     }

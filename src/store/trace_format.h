@@ -54,7 +54,7 @@ inline constexpr int k_trace_schema_major = 1;
 inline constexpr int k_trace_schema_minor = 1;
 inline constexpr std::uint64_t k_trace_chunk_rows = 65'536; // 64 to 512 KiB a chunk
 
-// What trace this is.
+// Identifies a trace.
 struct TraceIdentity {
   int trial = -1;
   std::string run_id;
@@ -101,7 +101,7 @@ std::uint64_t end_ns(const Row& row) {
     end = row.stop_ns;
   else if constexpr (requires { row.enqueued_ns; })
     end = row.enqueued_ns;
-  return end > begin_ns(row) ? end : begin_ns(row); // 0: never came to its end
+  return end > begin_ns(row) ? end : begin_ns(row); // 0: it never ended
 }
 
 // Calls visit(column) for each column of the table.

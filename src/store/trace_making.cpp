@@ -19,7 +19,7 @@ using base::Errc;
 using base::Result;
 namespace fs = std::filesystem;
 
-// HDF5 says of a full disk only that it could not write; the system says why. 0: it does not.
+// HDF5 only reports that it could not write; the system gives the reason. 0: it does not.
 int reason_of_the_system(base::AtomicFile& file) {
   ::lseek(file.fd(), 0, SEEK_END);
   return base::write_all(file.fd(), std::string(1 << 16, '\0'));
@@ -38,7 +38,7 @@ Result<TraceReport> make_trace_file(const fs::path& target, const fs::path& work
                  auto report = make(file.path_to_open());
                  if (!report)
                    return base::fail(std::move(report.error()));
-                 // What takes long is done here, while the parent tells that it is at work.
+                 // The slow work is done here, while the parent reports that it is at work.
                  if (::fsync(file.fd()) != 0)
                    return base::system_error("sync", target, errno);
                  return base::json_or_cbor(base::writable(*report));

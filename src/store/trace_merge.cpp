@@ -16,7 +16,7 @@ using base::Errc;
 using base::Result;
 namespace fs = std::filesystem;
 
-// Copies columns of texts with their numbers changed, and all others as they are, packed.
+// Copies columns of texts with new numbers, and all other columns unchanged and packed.
 class RankCopy {
 public:
   RankCopy(const OpenTrace& from, int rank, const std::vector<std::uint32_t>& new_ids,
@@ -37,7 +37,7 @@ public:
     write_number(target.get(), "n_valid", rows);
     for_each_column<Row>([&](const auto& column) {
       if (column.since_minor > 0 && !has_link(source.get(), column.name))
-        return; // of an older part
+        return; // the part is older
       copy(source.get(), column.name, target.get());
       using T = typename std::decay_t<decltype(column)>::Value;
       if constexpr (std::is_same_v<T, trace::TextId>)
@@ -87,7 +87,7 @@ private:
   ChunkDecoder decoder_;
 };
 
-// One part's ranks that are not there yet. Throws.
+// Copies the ranks of one part that the target lacks. Throws.
 void copy_part(const fs::path& path, Strings& strings, TraceWriter& writer, std::set<int>& ranks,
                TraceReport& report) {
   OpenTrace part = open_trace(path);
@@ -105,7 +105,7 @@ void copy_part(const fs::path& path, Strings& strings, TraceWriter& writer, std:
   }
 }
 
-// All parts; the number of one that turned out to be damaged when half of it was written.
+// Copies all parts. Returns the number of a part that proved damaged after half of it was written.
 std::optional<std::size_t> copy_parts(const std::vector<fs::path>& paths, TraceWriter& writer,
                                       TraceReport& report) {
   Strings strings;
@@ -145,7 +145,7 @@ Result<TraceReport> merge_traces(const std::vector<fs::path>& parts, const fs::p
                                  const fs::path& workshop) {
   if (parts.empty())
     return base::fail(Errc::not_found, "there are no traces for {}", target.string());
-  // Each is tried out alone, as one that brings HDF5 down would take the others along.
+  // Each is opened alone, because one that crashes HDF5 would stop the others.
   std::vector<Result<TraceFile>> tried = TraceFile::open_all(parts);
   std::vector<fs::path> good;
   std::vector<std::string> remarks;
@@ -158,7 +158,7 @@ Result<TraceReport> merge_traces(const std::vector<fs::path>& parts, const fs::p
     const TraceIdentity& its = tried[i]->identity();
     if (good.empty())
       identity = its;
-    if (identity.level.empty()) // made from what a killed run left
+    if (identity.level.empty()) // made from the remains of a killed run
       identity.level = its.level;
     if (its.trial != identity.trial || its.run_id != identity.run_id)
       return base::fail(Errc::mismatch, "{} is of trial {}, {} of trial {} or of another run",

@@ -29,7 +29,7 @@ struct Found {
 // Files "trace-<trial>-<rank><extension>" in the parts folder.
 std::vector<Found> find_parts(const fs::path& run_file, const char* extension) {
   std::vector<Found> found;
-  std::error_code ignored; // no folder, nothing in it
+  std::error_code ignored; // no folder, so no files
   for (fs::directory_iterator at(parts_folder(run_file), ignored), end; !ignored && at != end;
        at.increment(ignored)) {
     Found one{.path = at->path()};
@@ -41,7 +41,7 @@ std::vector<Found> find_parts(const fs::path& run_file, const char* extension) {
   return found;
 }
 
-// Of the worker whose first rank it is: its own, and the clock readings if there are any.
+// The spool of the worker whose first rank it is, and its clock readings if there are any.
 std::vector<fs::path> spools_of(const fs::path& run_file, int trial, int rank) {
   std::vector<fs::path> spools{trace_part_path(run_file, trial, rank).replace_extension(".spool")};
   std::error_code ignored;
@@ -50,7 +50,7 @@ std::vector<fs::path> spools_of(const fs::path& run_file, int trial, int rank) {
   return spools;
 }
 
-// The trace of one trial from its parts, which are removed once it is safe.
+// Makes the trace of one trial from its parts, which are removed once it is safe.
 Result<TraceReport> store_trace(const fs::path& run_file, int trial,
                                 const std::vector<fs::path>& parts) {
   const fs::path target = trace_path(run_file, trial);
@@ -101,7 +101,7 @@ Result<TraceReport> store_trace_part(const fs::path& run_file, const TraceIdenti
                                      int rank, const std::function<void()>& meanwhile) {
   fs::path part = trace_part_path(run_file, identity.trial, rank);
   const std::vector<fs::path> spools = spools_of(run_file, identity.trial, rank);
-  std::error_code ignored; // is found again by the next fold, which then finds the part too
+  std::error_code ignored; // if it stays, the next fold finds it and its part again
   NCCLPROBE_TRY_ASSIGN(TraceReport report, convert_spools(spools, part, identity, meanwhile));
   for (const fs::path& one : spools)
     fs::remove(one, ignored);

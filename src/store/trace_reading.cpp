@@ -28,7 +28,7 @@ std::vector<int> ranks_of(hid_t file) {
       int rank = -1;
       auto [end, error] = std::from_chars(name.data() + 5, name.data() + name.size(), rank);
       if (error != std::errc() || rank < 0 || rank_group_name(rank) != name)
-        raise(Errc::failed, "/{} is no rank", name);
+        raise(Errc::failed, "/{} is not a rank", name);
       ranks.push_back(rank);
     }
   std::ranges::sort(ranks);
@@ -111,14 +111,14 @@ Hdf5File open_hdf5_file(const std::filesystem::path& path) {
   std::error_code trouble;
   const auto status = std::filesystem::status(path, trouble);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
-    raise(Errc::protocol, "{} is no regular file, and so no HDF5 file", path.string());
+    raise(Errc::protocol, "{} is not a regular file, and so not an HDF5 file", path.string());
   std::ifstream file(path, std::ios::binary);
   std::array<char, k_hdf5_signature.size()> signature{};
   if (!file)
     raise(Errc::not_found, "cannot read {}", path.string());
   file.read(signature.data(), signature.size());
   if (std::string_view(signature.data(), signature.size()) != k_hdf5_signature)
-    raise(Errc::protocol, "{} is no HDF5 file", path.string());
+    raise(Errc::protocol, "{} is not an HDF5 file", path.string());
   prepare_hdf5();
   Hdf5Properties access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate", "file access");
   check_hdf5(H5Pset_file_locking(access.get(), false, true), "H5Pset_file_locking", "off");
@@ -135,7 +135,7 @@ std::vector<std::string> link_names(hid_t group) {
     try {
       static_cast<std::vector<std::string>*>(all)->emplace_back(name);
       return 0;
-    } catch (const std::exception&) { // must not go through C
+    } catch (const std::exception&) { // must not pass through C code
       return -1;
     }
   };
@@ -159,7 +159,7 @@ ColumnLayout read_layout(hid_t dataset, const char* name) {
   Hdf5Properties made(H5Dget_create_plist(dataset), "H5Dget_create_plist", name);
   if (H5Tget_class(type.get()) != H5T_INTEGER || H5Sget_simple_extent_ndims(space.get()) != 1 ||
       (H5Tget_size(type.get()) > 1 && H5Tget_order(type.get()) != H5T_ORDER_LE))
-    raise(Errc::failed, "column {} is no list of little-endian integers", name);
+    raise(Errc::failed, "column {} is not a list of little-endian integers", name);
   ColumnLayout layout;
   layout.value_bytes = H5Tget_size(type.get());
   layout.is_signed = H5Tget_sign(type.get()) == H5T_SGN_2;

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-// What HDF5 has to say of a trace file: everything but the values themselves. A damaged file can
-// crash HDF5: call it in a child (child_jobs.h), or for files that one has read. All of it throws
+// Reads everything of a trace file except the values, with HDF5. A damaged file can crash HDF5, so
+// call it in a child (child_jobs.h), or for files that a child has read. All functions throw
 // base::Exception (protocol). Included by store/*.cpp alone.
 namespace ncclprobe::store {
 
@@ -27,7 +27,7 @@ struct OpenTrace {
 };
 OpenTrace open_trace(const std::filesystem::path& path);
 
-// Any HDF5 file, to read it where it lies.
+// Opens any HDF5 file for reading in place.
 Hdf5File open_hdf5_file(const std::filesystem::path& path);
 
 bool has_link(hid_t group, const char* name);
@@ -38,7 +38,7 @@ ColumnLayout read_layout(hid_t dataset, const char* name);
 void read_chunk(hid_t dataset, const ColumnLayout& layout, std::size_t number,
                 std::vector<std::byte>& stored, const char* name);
 
-// Where all of a trace file lies.
+// The layout of a trace file.
 struct TraceTable {
   std::uint64_t rows = 0;
   std::map<std::string, ColumnLayout> columns;

@@ -8,8 +8,8 @@
 namespace ncclprobe::store {
 namespace {
 
-// With the 1.10 format all metadata carries checksums. Not locked: file systems without locks
-// refuse, and nobody else knows the name.
+// The 1.10 format has checksums for all metadata. Not locked, because file systems without locks
+// would refuse, and nobody else knows the name.
 Hdf5File create_file(const std::filesystem::path& path) {
   prepare_hdf5();
   Hdf5Properties access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate", "file access");

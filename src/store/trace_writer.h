@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-// Makes a trace file (trace_format.h) on the disk. All of it throws base::Exception (io, failed).
-// HDF5 is of no more use to a process in which it could not write: run it in a child
+// Writes a trace file (trace_format.h) to the disk. All functions throw base::Exception (io,
+// failed). HDF5 is unusable in a process in which a write failed, so run it in a child
 // (child_jobs.h). Included by store/*.cpp alone.
 namespace ncclprobe::store {
 
@@ -23,7 +23,7 @@ struct TraceColumn {
   const char* about;
   hid_t type;
   std::size_t value_bytes;
-  std::vector<std::string> labels = {}; // of an enumeration
+  std::vector<std::string> labels = {}; // labels of an enumeration
 };
 
 template <typename Row>
@@ -39,13 +39,14 @@ std::vector<TraceColumn> trace_columns() {
   return all;
 }
 
-// One table: all columns, a chunk after the other.
+// Writes one table: all columns, chunk by chunk.
 class TraceTableWriter {
 public:
   TraceTableWriter(hid_t parent, const std::string& name, std::span<const TraceColumn> columns,
                    std::uint64_t rows, ChunkEncoder& encoder);
   std::uint64_t chunk_rows() const { return chunk_rows_; }
-  // chunk_rows() values from a multiple of chunk_rows() on; at the end of the table fewer.
+  // Writes chunk_rows() values, from a row that is a multiple of chunk_rows(); fewer at the end of
+  // the table.
   void write(std::size_t column, std::uint64_t first_row, const void* values, std::size_t count);
   void close();
 
@@ -59,7 +60,7 @@ private:
   std::vector<std::byte> padded_;
 };
 
-// What /index says of one chunk.
+// The row of /index for one chunk.
 struct TraceIndexRow {
   std::uint64_t begin_ns = 0;
   std::uint64_t last_begin_ns = 0;
@@ -75,13 +76,14 @@ constexpr auto columns(TraceIndexRow) {
 
 class TraceWriter {
 public:
-  // Writes to `file`, which is whole once finish() was called.
+  // Writes to `file`, which is complete after finish().
   TraceWriter(const std::filesystem::path& file, const TraceIdentity& identity);
 
   // The group of a rank, "rank_00003".
   Hdf5Group add_rank(int rank, const TraceOrigin& origin);
 
-  // A table of `rows` rows; drain(count, take) calls take(some rows) for all, `count` at a time.
+  // Writes a table of `rows` rows. drain(count, take) calls take(some rows) for all, `count` at a
+  // time.
   template <typename Row, typename Drain>
   void add_table(const Hdf5Group& rank_group, int rank, std::uint64_t rows, Drain drain) {
     auto shape = trace_columns<Row>();
@@ -103,7 +105,7 @@ public:
   hid_t file() const { return file_.get(); }
   ChunkEncoder& encoder() { return encoder_; }
 
-  // The texts, then complete = 1.
+  // Writes the texts, then complete = 1.
   void finish(const Strings& strings);
 
 private:
@@ -130,7 +132,7 @@ private:
 
   Hdf5File file_;
   Hdf5Group index_;
-  std::vector<std::pair<int, Hdf5Group>> rank_indexes_; // the latest only
+  std::vector<std::pair<int, Hdf5Group>> rank_indexes_; // only of the latest rank
   ChunkEncoder encoder_;
   std::vector<std::byte> values_;
 };

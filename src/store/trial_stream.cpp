@@ -28,11 +28,11 @@ using base::raise;
 using base::Result;
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t k_rows_for_threads = 200'000; // fewer are read sooner by one
+constexpr std::uint64_t k_rows_for_threads = 200'000; // with fewer rows one thread is faster
 constexpr std::size_t k_most_threads = 4;
 constexpr int k_most_attempts = 3;
 
-// A file and what it holds but for large columns.
+// A file and its content, except large columns.
 struct Source {
   Source(const fs::path& file, Tables outline)
       : path(file), tables(std::move(outline)), children(child_rows(tables, FileKind::trial)),
@@ -45,7 +45,7 @@ struct Source {
   std::uint64_t most_bytes; // of a trial
 };
 
-// A trial in its source, and its place by id.
+// A trial in its source, and its position by id.
 struct Place {
   std::size_t source;
   std::size_t trial;
@@ -58,14 +58,14 @@ struct StoredTrials {
   std::vector<Place> places;  // by source and trial
 };
 
-// Of parts that cannot be read, by path.
+// Reasons why parts cannot be read, by path.
 using Damaged = std::map<fs::path, std::string>;
 
-// The parts count more than the run file, and so does a header beside it. Throws.
+// Parts take precedence over the run file, and so does a header beside it. Throws.
 StoredTrials stored_trials(const RunFiles& files, std::vector<Result<Tables>> outlines,
                            Damaged& damaged) {
   StoredTrials run;
-  std::set<int> replaced; // in the run file, by a part
+  std::set<int> replaced; // ids in the run file that a part replaces
   for (std::size_t i = 0; i < outlines.size(); ++i) {
     Result<Tables>& outline = outlines[i];
     const FileToRead& file = files.files[i];
@@ -106,7 +106,7 @@ std::uint64_t row_count(const std::deque<Source>& sources) {
   return rows;
 }
 
-// Hands the trials over. What cannot be read is left out, and told by source.
+// Passes the trials to the sink. Trials that cannot be read are left out and reported by source.
 class Reading {
 public:
   Reading(StoredTrials& run, const TrialSink& sink) : run_(&run), sink_(&sink) {}
@@ -118,23 +118,23 @@ public:
             ? 1
             : std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, k_most_threads);
     std::vector<std::jthread> helpers;
-    std::size_t started = 1; // with this one
+    std::size_t started = 1; // counting this thread
     try {
       for (; started < threads; ++started)
         helpers.emplace_back([this, started, threads] { read_share(started, threads); });
-    } catch (const std::system_error&) { // no more threads are allowed: this one does their share
+    } catch (const std::system_error&) { // no more threads: this one does their share
     }
     read_share(0, threads);
     for (std::size_t share = started; share < threads; ++share)
       read_share(share, threads);
-    helpers.clear(); // waits for them
+    helpers.clear(); // joins them
     if (thrown_)
       std::rethrow_exception(thrown_);
     return std::move(damaged_);
   }
 
 private:
-  // Trials that follow one another, so that hardly a chunk is unpacked twice.
+  // Takes consecutive trials, so that few chunks are unpacked twice.
   void read_share(std::size_t share, std::size_t shares) {
     const std::size_t from = run_->places.size() * share / shares;
     const std::size_t to = run_->places.size() * (share + 1) / shares;
@@ -182,14 +182,14 @@ private:
   std::exception_ptr thrown_;
 };
 
-// `damaged`: parts that were found to be so before; what is found now is added.
+// `damaged`: parts known to be damaged; newly found ones are added.
 enum class Outcome { done, damage_found };
 Result<Outcome> read_once(const fs::path& run_file, const TrialSink& sink, Damaged& damaged) {
   NCCLPROBE_TRY_ASSIGN(const RunFiles files, run_files(run_file));
   std::vector<Result<Tables>> outlines = read_outlines_guarded(files.files);
   for (std::size_t i = 0; i <= files.parts; ++i)
     if (!outlines[i] && (i == 0 || outlines[i].error().code == Errc::unavailable))
-      return base::fail(std::move(outlines[i].error())); // unavailable: nobody looked at it
+      return base::fail(std::move(outlines[i].error())); // unavailable: it was not read
   auto is_damaged = [&](const fs::path& path, const std::string& why) {
     return base::fail(Errc::protocol, "{} is damaged: {}", path.string(), why);
   };
@@ -218,7 +218,7 @@ Result<void> read_trials(const fs::path& run_file, const TrialSink& sink) {
   Damaged damaged;
   for (int attempt = 1;; ++attempt) {
     auto outcome = read_once(run_file, sink, damaged);
-    // Folded by its writer while we were reading the parts, which are being removed.
+    // Its writer folded it while we were reading the parts, and is removing them.
     const bool just_folded = !std::exchange(folded_before, true) && fs::exists(run_file, ignored);
     if (!just_folded && !outcome)
       return base::fail(std::move(outcome.error()));
@@ -226,7 +226,7 @@ Result<void> read_trials(const fs::path& run_file, const TrialSink& sink) {
       break;
   }
   for (const auto& [path, why] : damaged)
-    if (fs::exists(path, ignored)) // else its writer has just folded it
+    if (fs::exists(path, ignored)) // otherwise its writer has just folded it
       spdlog::warn("{}: left out the damaged {}: {}", run_file.string(), path.filename().string(),
                    why);
   return {};

@@ -11,19 +11,19 @@
 
 namespace ncclprobe::store {
 
-// Who takes a run's trials one at a time.
+// Receives a run's trials one at a time.
 struct TrialSink {
-  // Called first: what is known of the run, and how many trials will come. Called again if all of
-  // them come once more, because the run was folded while it was read.
+  // Called first, with the header and the number of trials. Called again, before all trials come
+  // again, if the run was folded while it was read.
   std::function<void(model::RunHeader header, std::size_t trials)> begin;
-  // Each trial as read_run() would give it; `index` is its place by id. Called by several threads
-  // at once, each with another index. May throw.
+  // Each trial as read_run() would give it; `index` is its position by id. Called by several
+  // threads at once, each with another index. May throw.
   std::function<void(std::size_t index, model::TrialRecord trial)> take;
 };
 
-// Reads a run as read_run() does, but holds only a few trials' samples, conditions and marks at
-// once. They are unpacked by two to four threads; the files are tried out in a forked child first,
-// without these large tables, which have checksums of their own. Errors: as read_run().
+// Reads a run as read_run() does, but holds the samples, conditions and marks of only a few trials
+// at once. Two to four threads unpack them. The files are first read in a forked child, without
+// these large tables, which have checksums of their own. Errors: as read_run().
 base::Result<void> read_trials(const std::filesystem::path& run_file, const TrialSink& sink);
 
 } // namespace ncclprobe::store

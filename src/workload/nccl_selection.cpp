@@ -179,7 +179,7 @@ std::string against(std::string_view algorithm, std::string_view function,
   }
   if (algorithm == "PAT" && machine.ranks_per_node > 1 &&
       read_integer(value_of(variables, "NCCL_PAT_ENABLE")).value != 1)
-    return "PAT needs one GPU a node, or NCCL_PAT_ENABLE=1";
+    return "PAT needs one GPU per node, or NCCL_PAT_ENABLE=1";
   if (algorithm.starts_with("CollNet") &&
       read_integer(value_of(variables, "NCCL_COLLNET_ENABLE")).value == 0)
     return fmt::format("{} needs NCCL_COLLNET_ENABLE=1 and a plugin for it", algorithm);
@@ -244,7 +244,7 @@ std::string why_impossible(std::string_view function, const Variables& variables
     if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
       reasons.push_back(std::move(reason));
   }
-  std::string text = fmt::format("NCCL has no remaining way to do {}", function);
+  std::string text = fmt::format("NCCL has no algorithm left for {}", function);
   if (reasons.empty())
     return text + ": no algorithm is allowed";
   for (std::size_t i = 0; i < reasons.size(); ++i)

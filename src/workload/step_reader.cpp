@@ -20,7 +20,7 @@ template <typename T>
 Result<void> read_whole_number(std::string_view text, T& into) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into);
   if (error != std::errc{} || end != text.data() + text.size())
-    return fail(Errc::unsupported, "'{}' is no number", text);
+    return fail(Errc::unsupported, "'{}' is not a number", text);
   return {};
 }
 

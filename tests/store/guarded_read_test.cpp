@@ -64,7 +64,7 @@ TEST_CASE("a read that outlasts its limit is ended and the next one goes on") {
   REQUIRE(results[1] == "read");
 }
 
-TEST_CASE("what is no file of HDF5's is told without reading it") {
+TEST_CASE("a file that is not HDF5 is reported without reading it") {
   support::ScratchFolder folder;
   auto fifo = (folder / "fifo.h5").string();
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0); // opening it would wait for a writer
@@ -81,8 +81,8 @@ TEST_CASE("what is no file of HDF5's is told without reading it") {
 
   for (const auto& result : results)
     REQUIRE(result.error().code == base::Errc::protocol);
-  REQUIRE(results[0].error().message == fifo + " is no regular file, and so no HDF5 file");
-  REQUIRE(results[1].error().message == "/dev/zero is no regular file, and so no HDF5 file");
+  REQUIRE(results[0].error().message == fifo + " is not a regular file, and so not an HDF5 file");
+  REQUIRE(results[1].error().message == "/dev/zero is not a regular file, and so not an HDF5 file");
   REQUIRE_THAT(results[2].error().message,
                ContainsSubstring("is damaged: it has 8589934592 bytes and should have "));
   REQUIRE_THAT(results[3].error().message, ContainsSubstring("has more than 16 GiB"));

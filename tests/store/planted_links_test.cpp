@@ -91,7 +91,7 @@ TEST_CASE("a link in place of the lock, or another name of a file, is refused") 
   fs::create_hard_link(planted.victim(), planted.part("lock"));
   auto name = store::begin_run(planted.run_file(), support::example_header(1));
 
-  CHECK_THAT(message_of(link), ContainsSubstring("run.h5.parts/lock is no file of ncclprobe's"));
+  CHECK_THAT(message_of(link), ContainsSubstring("run.h5.parts/lock is not a file of ncclprobe's"));
   CHECK(message_of(name) == message_of(link));
   fs::remove(planted.part("lock"));
   CHECK(planted.nothing_was_reached());

@@ -41,7 +41,7 @@ TEST_CASE("a file that is not HDF5 is refused by name") {
   auto error = refusal_of(file);
 
   REQUIRE(error.code == Errc::protocol);
-  REQUIRE(error.message == file.string() + " is no HDF5 file");
+  REQUIRE(error.message == file.string() + " is not an HDF5 file");
 }
 
 TEST_CASE("an empty file is refused") {
@@ -97,7 +97,7 @@ TEST_CASE("a truncated run file is refused at every length") {
   }
 }
 
-TEST_CASE("a mark of what is no marker is damage") {
+TEST_CASE("a mark of what is not a marker is damage") {
   ScratchFolder folder;
   auto file = folder / "run.h5";
   for (int operation : {-1, 0, 8}) {
@@ -149,7 +149,7 @@ TEST_CASE("a run does not begin over the parts of another") {
 
   REQUIRE(begun.error().code == Errc::invalid_argument);
   REQUIRE_THAT(begun.error().message,
-               ContainsSubstring("holds 1 finished trials of a run that did not come to its end"));
+               ContainsSubstring("holds 1 finished trials of an unfinished run"));
   REQUIRE(store::read_run(file)->trials.size() == 1);
 }
 
@@ -197,7 +197,7 @@ TEST_CASE("a run that replaces another keeps it until its own file is there") {
   CHECK(support::names_in(folder.path()) == std::vector<std::string>{"run.h5"});
 }
 
-TEST_CASE("a run that replaces another replaces one that did not come to its end too") {
+TEST_CASE("a run that replaces another replaces an unfinished one too") {
   ScratchFolder folder;
   auto file = folder / "run.h5";
   REQUIRE(store::begin_run(file, support::example_header(2)));

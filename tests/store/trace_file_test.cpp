@@ -218,7 +218,7 @@ TEST_CASE("what is no trace is refused with the file's name") {
   auto no_spool = store::convert_spools({folder / "text.h5"}, folder / "t.h5", k_identity);
 
   REQUIRE(absent.error().code == base::Errc::not_found);
-  REQUIRE(text.error().message == (folder / "text.h5").string() + " is no HDF5 file");
+  REQUIRE(text.error().message == (folder / "text.h5").string() + " is not an HDF5 file");
   REQUIRE(no_spool.error().message == (folder / "text.h5").string() + " is not a spool of a trace");
   REQUIRE(support::names_in(folder.path()) == std::vector<std::string>{"text.h5"});
 }

@@ -30,7 +30,7 @@ TEST_CASE("a file named by NCCL_CONF_FILE replaces the user's") {
   CHECK(files[0].path == "/opt/my.conf");
 }
 
-TEST_CASE("a switched-off file of settings is no file") {
+TEST_CASE("a switched-off file of settings is not a file") {
   support::FileTree tree;
   tree.file("home/a/.nccl.conf", "NCCL_DEBUG=WARN\n");
 

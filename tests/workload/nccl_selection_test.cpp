@@ -52,10 +52,10 @@ TEST_CASE("each collective has its own algorithms") {
   CHECK(why("Broadcast", {{"NCCL_ALGO", "Tree,Ring"}}).empty());
   CHECK_THAT(why("Broadcast", {{"NCCL_ALGO", "Tree"}}),
              ContainsSubstring(
-                 "NCCL has no remaining way to do Broadcast: Tree does not support Broadcast"));
+                 "NCCL has no algorithm left for Broadcast: Tree does not support Broadcast"));
   CHECK_THAT(why("AllReduce", {{"NCCL_ALGO", "PAT"}}),
              ContainsSubstring("PAT does not support AllReduce"));
-  CHECK_THAT(why("AllGather", {{"NCCL_ALGO", "PAT"}}), ContainsSubstring("one GPU a node"));
+  CHECK_THAT(why("AllGather", {{"NCCL_ALGO", "PAT"}}), ContainsSubstring("one GPU per node"));
   CHECK(why("AllGather", {{"NCCL_ALGO", "PAT"}, {"NCCL_PAT_ENABLE", "1"}}).empty());
   CHECK_THAT(why("AllReduce", {{"NCCL_ALGO", "NVLSTree"}}),
              ContainsSubstring("more than one node"));

@@ -203,7 +203,7 @@ TEST_CASE("a setting loses the cells that NCCL cannot carry out, and no others")
   CHECK(with_tree.cells[2].label.workload == "all_to_all"); // untouched by NCCL_ALGO
   REQUIRE(plan->notes.size() >= 1);
   CHECK(std::count_if(plan->notes.begin(), plan->notes.end(), [](const std::string& note) {
-          return note.find("broadcast with NCCL_ALGO=Tree: NCCL has no remaining way") == 0;
+          return note.find("broadcast with NCCL_ALGO=Tree: NCCL has no algorithm left") == 0;
         }) == 1);
 }
 

@@ -91,7 +91,7 @@ TEST_CASE("a P2P matrix's copies go from one rank's buffer to another's") {
 
   CHECK(results[0].outcome.ok());
   CHECK_FALSE(results[0].check.checked);
-  CHECK_THAT(results[0].check.why_unchecked, ContainsSubstring("says nothing of its results"));
+  CHECK_THAT(results[0].check.why_unchecked, ContainsSubstring("does not describe its results"));
 }
 
 TEST_CASE(
