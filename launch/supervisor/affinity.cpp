@@ -23,14 +23,14 @@ using Sets = std::vector<cpu_set_t>;
 
 struct Ancestor {
   std::string name;
-  pid_t parent = 0; // 0 if it cannot be told
+  pid_t parent = 0; // 0 if unknown
 };
 
 Ancestor look_at(pid_t pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
   std::string text(std::istreambuf_iterator<char>(stat), {});
   std::size_t name = text.find('(');
-  std::size_t end = text.rfind(')'); // the name may hold anything
+  std::size_t end = text.rfind(')'); // the name may contain parentheses
   Ancestor found;
   if (name == std::string::npos || end == std::string::npos)
     return found;
@@ -45,8 +45,8 @@ bool is_launcher(std::string_view name) {
   return std::find(k_names.begin(), k_names.end(), name) != k_names.end();
 }
 
-// What the launcher, or its daemon on this host, may use itself: so a taskset around mpirun holds
-// for the workers too. All CPUs if no ancestor is known as a launcher.
+// The CPUs that the launcher, or its daemon on this host, may use itself. So a taskset around
+// mpirun also applies to the workers. All CPUs if no ancestor is known as a launcher.
 Sets before_binding() {
   Sets sets(k_sets);
   for (pid_t pid = ::getppid(); pid > 0;) {
@@ -70,7 +70,7 @@ AffinityScope::AffinityScope(Affinity affinity, const std::vector<int>& preferre
   before_ = sets;
   if (affinity == Affinity::before_binding) {
     sets = before_binding();
-    // The kernel leaves out what the cpuset of the container or batch job does not allow.
+    // The kernel leaves out CPUs that the cpuset of the container or batch job does not allow.
     ::sched_setaffinity(0, k_bytes, sets.data());
     ::sched_getaffinity(0, k_bytes, sets.data());
   }

@@ -14,8 +14,8 @@ enum class Affinity {
   before_binding, // what mpirun itself may use, and the container or batch system allows
 };
 
-// Gives the calling thread that affinity for the life of this object: what it spawns keeps it. Of
-// these CPUs only those in `preferred`, unless that would leave none.
+// Gives the calling thread that affinity while this object lives; processes that it spawns keep it.
+// Of these CPUs only those in `preferred`, unless none would be left.
 class AffinityScope {
 public:
   AffinityScope(Affinity affinity, const std::vector<int>& preferred);
@@ -24,7 +24,7 @@ public:
   ~AffinityScope();
 
 private:
-  std::vector<cpu_set_t> before_; // empty: nothing to give back
+  std::vector<cpu_set_t> before_; // empty: nothing to restore
 };
 
 } // namespace ncclprobe::launch

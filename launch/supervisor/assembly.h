@@ -13,20 +13,21 @@
 
 namespace ncclprobe::launch {
 
-// What each supervisor says of itself before anything runs. All supervisors see all reports and
-// come to the same conclusions.
+// What each supervisor reports about itself before anything runs. All supervisors see all reports
+// and come to the same conclusions.
 struct SupervisorReport {
   std::string hostname;
   std::string boot_id; // same boot id = same host
   std::string version; // ncclprobe's
   std::vector<std::string> arguments;
-  // Of the launching one, what bears on the result; compared, and not stored as it is.
+  // Variables of the inherited environment that can affect the result. They are compared, and not
+  // stored as they are.
   std::vector<model::Setting> environment;
   std::string plan;                     // text of the plan file it read; empty without one
   std::optional<model::Host> inventory; // from the first supervisor of each host
-  std::optional<base::Error> problem;   // what this one cannot go on with
+  std::optional<base::Error> problem;   // why this supervisor cannot continue
 };
-// Other builds may not tell all of it: their version is complained of later, and better.
+// Other builds may send fewer fields. Their version is reported later, with a better message.
 NCCLPROBE_PARTLY_LENIENT_FIELDS(SupervisorReport, (hostname, boot_id, version, arguments, plan),
                                 (environment, inventory, problem))
 std::string encode_report(const SupervisorReport& report);
@@ -35,19 +36,18 @@ base::Result<SupervisorReport> decode_report(const std::string& text);
 // Number of each supervisor's host, in order of first appearance.
 std::vector<int> host_numbers(const std::vector<SupervisorReport>& reports);
 
-// The launcher's idea of the job's size against MPI's. `environment` is the launching one. Errors:
+// Compares the launcher's size of the job with MPI's. `environment` is the inherited one. Errors:
 // mismatch, for instance srun without PMI, which starts N one-rank jobs.
 base::Result<void> check_launcher(const std::map<std::string, std::string>& environment,
                                   int fleet_size);
 
-// Where ranks were started with other variables than rank 0, by name, with values as they may be
-// stored.
+// Variables of ranks that differ from rank 0's, by name, with values as they may be stored.
 std::vector<model::RankVariable> environment_of_ranks(const std::vector<SupervisorReport>& reports,
                                                       const Layout& layout);
 
-// Nobody has a problem; same arguments, plan and version, and (between hosts) same library versions
-// everywhere. Errors: the first problem, with the rank that has it; mismatch, naming the ranks or
-// hosts that differ.
+// Checks that no supervisor has a problem, and that arguments, plan and version are the same
+// everywhere, and library versions the same on all hosts. Errors: the first problem, with the rank
+// that has it; mismatch, naming the ranks or hosts that differ.
 base::Result<void> check_agreement(const std::vector<SupervisorReport>& reports);
 
 struct BackendChoice {
@@ -59,8 +59,8 @@ struct BackendChoice {
 base::Result<BackendChoice> choose_backend(const std::string& asked,
                                            const std::vector<model::Host>& hosts);
 
-// What a supervisor drives. all_gpus: where each is alone on its host, all GPUs of it; elsewhere,
-// and with any other backend, as one_rank.
+// What a supervisor drives. all_gpus: all GPUs of its host, if it is the only supervisor there.
+// Otherwise, and with any other backend, the same as one_rank.
 struct DeviceChoice {
   enum class Share { one_rank, all_gpus } share = Share::one_rank;
   std::vector<int> devices; // of each host, in this order; empty: all, from the first

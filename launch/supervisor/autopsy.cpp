@@ -53,7 +53,7 @@ std::vector<int> ranks_where(const std::vector<Subject>& subjects, Holds holds) 
   return ranks;
 }
 
-// A rank that has all its results and only waits to leave was in nobody's way.
+// A rank that has all its results and only waits to leave blocked nobody.
 bool waits_for_others(const WorkerReport& worker) {
   return !worker.waits_in.empty() && worker.waits_in != wire::k_leave_key;
 }
@@ -188,10 +188,11 @@ std::string probable_cause(const Trouble& cause, const std::vector<int>& stuck,
     return name_ranks(ranks) + (ranks.size() == 1 ? " hangs" : " hang") +
            " in the kernel (state D): driver, GPU or file system";
   if (static_cast<int>(all.size()) < spec.ranks && !cause.reason.empty())
-    return "the host of those that sent no report, the network to it, or a frozen supervisor there";
+    return "the host of the ranks that sent no report, the network to it, or a frozen supervisor "
+           "there";
   std::vector<int> unready = ranks_where(victims, before_ready);
   if (!unready.empty())
-    return name_ranks(unready) + " never got ready" +
+    return name_ranks(unready) + " never became ready" +
            (unready.size() < all.size() ? ", the others wait" : ": device or driver");
   for (const Subject& one : victims)
     if (std::string line = network_complaint(one.worker->record.output_tail); !line.empty())
@@ -206,7 +207,7 @@ std::string probable_cause(const Trouble& cause, const std::vector<int>& stuck,
   std::vector<int> absent =
       ranks_where(victims, [](const Subject& one) { return !waits_for_others(*one.worker); });
   if (!waiting.empty() && !absent.empty())
-    return name_ranks(absent) + " did not come to where " + name_ranks(waiting) +
+    return name_ranks(absent) + " did not reach the point where " + name_ranks(waiting) +
            (waiting.size() == 1 ? " waits" : " wait");
   bool in_cell = cause.cell >= 0 && cause.cell < static_cast<int>(spec.cells.size());
   if (in_cell && stuck.size() < all.size())

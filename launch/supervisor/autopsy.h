@@ -7,12 +7,11 @@
 #include <string>
 #include <vector>
 
-// What can be said of a trial that missed a deadline. Pure: works on what the supervisors reported.
+// Explains a trial that missed a deadline. Pure: works on the reports of the supervisors.
 namespace ncclprobe::launch {
 
-// Where each group of ranks was, the stuck ranks' innermost frames and last NCCL line, and a
-// probable cause; on one line, for the outcome's reason. `stuck` are the ranks that did not get
-// there.
+// One line for the outcome's reason: where each group of ranks was, the innermost frames and last
+// NCCL line of the stuck ranks, and a probable cause. `stuck` are the ranks that did not get there.
 std::string autopsy(const Trouble& cause, const std::vector<int>& stuck,
                     const model::TrialSpec& spec, const std::vector<TrialReport>& reports);
 

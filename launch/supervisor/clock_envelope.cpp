@@ -16,7 +16,7 @@ ClockReading envelope_of(std::span<const ClockPing> pings) {
   ClockReading reading;
   reading.at_ns = std::midpoint(pings.front().sent_ns, pings.back().heard_ns);
   const std::int64_t first_ns = pings.front().answered_ns - pings.front().sent_ns;
-  double low = -INFINITY, high = INFINITY; // beside the first
+  double low = -INFINITY, high = INFINITY; // bounds, relative to the first reading
   std::int64_t shortest = INT64_MAX;
   for (const ClockPing& ping : pings) {
     // Since then, or until then, the clocks may have drifted.

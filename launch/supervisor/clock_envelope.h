@@ -22,14 +22,14 @@ struct ClockPing {
   std::int64_t heard_ns = 0;
 };
 
-// The answer was given between the two own times, so each ping bounds the offset from both sides,
-// and all of them together more closely (SKaMPI's envelope). The true offset is within the error,
-// whatever the clocks drifted apart during the pings. Where nothing is left between the bounds, as
-// when a clock was set, the error is what is missing. Not empty.
+// The answer was given between the two own times. So each ping bounds the offset from both sides,
+// and all pings together bound it more closely (SKaMPI's envelope). The true offset is within the
+// error, even if the clocks drifted apart during the pings. If the bounds exclude each other, as
+// when a clock was set, the error is the gap between them. `pings` is not empty.
 ClockReading envelope_of(std::span<const ClockPing> pings);
 
-// The reading against the reference of what `own` was read against: errors add up, and so does what
-// the clocks may have drifted since `other` was read, `age_ns` ago.
+// Converts a reading against `other` into one against other's reference. Errors add up, and so does
+// what the clocks may have drifted in the `age_ns` since `other` was read.
 ClockReading compose(const ClockReading& own, const ClockReading& other, std::int64_t age_ns);
 
 } // namespace ncclprobe::launch

@@ -33,7 +33,7 @@ std::vector<int> cpus_near(const std::string& bus_id, const std::filesystem::pat
                  [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
   std::filesystem::path device = sysfs / "bus/pci/devices" / name;
   std::string node = first_line(device / "numa_node");
-  if (node.empty() || node.front() == '-') // -1: the firmware does not say
+  if (node.empty() || node.front() == '-') // -1: the firmware does not report it
     return {};
   return base::parse_number_list(first_line(device / "local_cpulist"));
 }

@@ -18,7 +18,7 @@ using base::fail;
 using base::Result;
 using Cpus = std::vector<int>;
 
-// "0-3/4-7" -> two sets; none if it is no such text.
+// "0-3/4-7" -> two sets; empty if the text is not like that.
 std::vector<Cpus> parse_sets(std::string_view text) {
   std::vector<Cpus> sets;
   for (std::size_t at = 0; at <= text.size();) {
@@ -93,7 +93,8 @@ Result<void> check_cpu_policy(std::string_view policy) {
   constexpr std::array<std::string_view, 4> k_names{"numa", "none", "launcher", "core"};
   if (std::ranges::find(k_names, policy) != k_names.end() || !parse_sets(policy).empty())
     return {};
-  return fail(base::Error{Errc::invalid_argument, fmt::format("'{}' is no choice of CPUs", policy),
+  return fail(base::Error{Errc::invalid_argument,
+                          fmt::format("'{}' is not a choice of CPUs", policy),
                           "numa, none, launcher, core, or CPUs such as 0-3 or [0-3,8]; 0-3/4-7 "
                           "gives ranks different ones"});
 }

@@ -28,8 +28,8 @@ base::Result<void> check_cpu_policy(std::string_view policy);
 
 // What a supervisor knows of the CPUs of its host.
 struct HostCpus {
-  Affinity unbound = Affinity::inherited; // how a child gets all that the job may use
-  // Near its device, by rank, of all ranks of this host; none: not known.
+  Affinity unbound = Affinity::inherited; // gives a child all CPUs that the job may use
+  // CPUs near the device of each rank of this host; without an entry: unknown.
   std::map<int, std::vector<int>> near;
   std::filesystem::path sysfs = "/sys";
 };
@@ -39,8 +39,8 @@ struct CpuChoice {
   std::vector<int> cpus; // of those; never empty
 };
 
-// Of the ranks that one worker drives. Errors: unsupported where the policy cannot be had here:
-// CPUs that the job may not use, no NUMA node known, fewer cores than ranks.
+// For the ranks that one worker drives. Errors: unsupported if the policy is impossible here: CPUs
+// that the job may not use, an unknown NUMA node, fewer cores than ranks.
 base::Result<CpuChoice> choose_cpus(const std::string& policy, const HostCpus& host,
                                     const std::vector<int>& ranks);
 

@@ -11,10 +11,9 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// What each launcher adds was read off its ranks' environment (Open MPI 4 and 5, MPICH's Hydra,
-// Slurm's and Cray's PMI plugins). Never add a prefix under which people set what they want to
-// reach the library under test (NCCL_, CUDA_, UCX_, FI_, SLURM_ in general, MPICH_, MV2_ in
-// general).
+// The prefixes were collected from the environments of ranks (Open MPI 4 and 5, MPICH's Hydra,
+// Slurm's and Cray's PMI plugins). Never add a prefix that users set to configure the library under
+// test (NCCL_, CUDA_, UCX_, FI_, SLURM_ in general, MPICH_, MV2_ in general).
 constexpr std::array k_prefixes = {
     "OMPI_"sv,           "OPAL_"sv,        "ORTE_"sv,      "PRTE_"sv,       "PRRTE_"sv,
     "PMIX_"sv,           "PMI_"sv,         "PMI2_"sv,      "HYDRA_"sv,      "HYDI_"sv,

@@ -96,7 +96,7 @@ FilePiece FileSource::read(const SendPiece& wanted) {
 }
 
 void FileSource::drop(const DropFile& whole) {
-  // Opened anew, because that makes network file systems look whether it is still the same.
+  // Opened again, so that network file systems check whether it is still the same file.
   base::Fd file(::open(whole.file.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat about {};
   auto known = read_.find(whole.file);

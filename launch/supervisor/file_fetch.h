@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-// Files that a supervisor wrote on a disk of its own host come to the leader's, to the same path,
-// piece by piece. Where both see one disk nothing travels.
+// Copies files from a supervisor's local disk to the same path on the leader's host, piece by
+// piece. If both see the same disk, nothing is copied.
 namespace ncclprobe::launch {
 
 // The leader's side.
@@ -26,16 +26,17 @@ public:
 
   // `files` lie at these paths where supervisor `from` runs.
   void begin(int from, const std::vector<std::string>& files);
-  // What cannot be had, or written, is logged and stays where it is.
+  // A file that cannot be fetched or written is logged and stays where it is.
   void take(int from, const FilePiece& piece);
   bool waits() const { return !awaited_.empty(); }
-  // What has not come, by supervisor: it stays where it is, and nothing half is left here.
+  // Files that were not fetched, by supervisor. They stay where they are, and no partial copy is
+  // left here.
   std::set<std::pair<int, std::string>> give_up();
   bool waits_for(int supervisor) const;
 
 private:
   struct Arriving {
-    std::optional<base::AtomicFile> file; // once the first piece is here
+    std::optional<base::AtomicFile> file; // after the first piece
     std::uint64_t bytes = 0;
   };
   static base::Result<void> add(Arriving& to, const FilePiece& piece);
@@ -44,14 +45,14 @@ private:
   std::map<std::pair<int, std::string>, Arriving> awaited_;
 };
 
-// The other's.
+// The other supervisors' side.
 class FileSource {
 public:
   FilePiece read(const SendPiece& wanted);
-  // The leader has it all: it is removed. Not if it is another file than was read: then both see
-  // one disk after all.
+  // Removes a file that the leader has copied, unless the path now leads to another file than was
+  // read: then both see the same disk after all.
   void drop(const DropFile& whole);
-  // Those that files were removed from, once nobody will put any there.
+  // Removes the folders that drop() has emptied, once nobody will write there.
   void remove_empty_folders();
 
 private:

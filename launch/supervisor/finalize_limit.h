@@ -4,8 +4,8 @@
 
 namespace ncclprobe::launch {
 
-// MPI_Finalize waits for all supervisors, even for one that was frozen a moment before. While this
-// object lives, a limit holds: beyond it the process says so and ends. One at a time.
+// MPI_Finalize waits for all supervisors, even for one that has just been frozen. While this object
+// lives, a time limit holds; beyond it the process prints that and exits. Only one may exist.
 class FinalizeLimit {
 public:
   FinalizeLimit();

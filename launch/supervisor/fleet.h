@@ -13,7 +13,7 @@
 
 namespace ncclprobe::launch {
 
-// More than an inventory or the like may take, which one host makes while the others wait.
+// Longer than anything that one host does while the others wait, such as an inventory.
 inline constexpr std::chrono::seconds k_gather_patience{180};
 
 struct ReceivedMessage {
@@ -33,23 +33,23 @@ public:
   // Queues bytes for another supervisor (or this one); never waits for the receiver. Messages
   // between two supervisors keep their order.
   virtual void post(int to, std::string bytes) = 0;
-  // The next message that has arrived, if any; also moves pending sends on.
+  // The next message that has arrived, if any. Also makes progress with pending sends.
   virtual std::optional<ReceivedMessage> poll() = 0;
-  // Between trials: everybody's bytes, by rank. Waits for all with small sleeps; what each has to
-  // do before it has its bytes must take less than `patience`. Errors: unavailable, with the ranks
-  // and hosts that did not answer, on every supervisor that can be reached; this one is then on its
-  // own. Unreachable supervisors time out on their own.
+  // Gathers bytes from all supervisors, by rank; only between trials. Waits with small sleeps.
+  // Whatever each supervisor does before it calls this must take less than `patience`. Errors:
+  // unavailable, with the ranks and hosts that did not answer, on every supervisor that can be
+  // reached; after that this one is on its own. Unreachable supervisors time out on their own.
   virtual base::Result<std::vector<std::string>>
   all_gather(std::string bytes, std::chrono::nanoseconds patience = k_gather_patience) = 0;
-  // This supervisor's clock against the leader's; all call it at about the same time. A tree, so
-  // that it takes log2(size) steps. Nothing if another supervisor did not answer in time.
+  // Compares this supervisor's clock with the leader's; all call it at about the same time. A tree,
+  // so it takes log2(size) steps. Nothing if another supervisor did not answer in time.
   virtual std::optional<ClockReading> compare_clocks() = 0;
-  // Another supervisor will never answer again: this one's end waits for nobody. The launcher ends
-  // the rest of the job when it sees this process go.
+  // Call it when another supervisor will never answer again: this one then ends without waiting for
+  // anybody. The launcher ends the rest of the job when it sees this process exit.
   virtual void leave_alone() = 0;
-  // All others do so too, in a bounded time: leaves the job in order, so that what this process
-  // does from now on keeps nobody. Only rank() and size() may be called afterwards. The destructor
-  // does it if nobody has.
+  // Leaves the job in order; all supervisors call it within a bounded time. After that nobody waits
+  // for this process. Only rank() and size() may be called afterwards. The destructor calls it if
+  // nobody has.
   virtual void leave() = 0;
   // Ends the whole job at once with this exit code; does not return.
   [[noreturn]] virtual void abort(int exit_code) = 0;

@@ -22,31 +22,32 @@
 #include <optional>
 #include <set>
 
-// The only file that knows MPI. Every call here but those of hide_segment() returns at once;
-// whoever waits tests, then sleeps.
+// The only file that uses MPI. Every call here except those of hide_segment() returns at once; code
+// that waits tests, then sleeps.
 namespace ncclprobe::launch {
 namespace {
 
 using namespace std::chrono_literals;
 
 constexpr int k_message_tag = 1;
-// Each comparison of clocks has its own tag, so that what an earlier one left over is never heard.
+// Each comparison of clocks has its own tag, so messages left over from an earlier one are never
+// received.
 constexpr int k_clock_tag = 2;
 constexpr int k_clock_tags = 16'384;
 constexpr int k_pings = 100;
-// With a supervisor that is late; shorter than the silence after which one counts as cut off.
+// How long to wait for a late supervisor; shorter than the silence after which it counts as lost.
 constexpr auto k_clock_patience = 3s;
 constexpr int k_gather_tag = k_clock_tag + k_clock_tags;
-// MPI_Init is over, so all are there: if they hear each other.
+// MPI_Init is over, so all supervisors run. This limit is for hosts that do not reach each other.
 constexpr auto k_roll_call_patience = 60s;
-// For one answer of a gather to arrive.
+// How long one answer of a gather may take.
 constexpr auto k_answer_patience = 30s;
-// For the others to come to the end of the job.
+// How long to wait for the others at the end of the job.
 constexpr auto k_leave_patience = 30s;
-// What an MPI library is asked before it is given up on.
+// How often to test a request in one poll.
 constexpr int k_tests_per_poll = 64;
 
-// What all are told of a gather: why it failed, or what each rank gave.
+// The result of a gather, sent to all: why it failed, or the bytes of each rank.
 struct Gathered {
   std::string problem, hint;
   std::map<int, std::string> parts;
@@ -145,21 +146,21 @@ private:
   void answer_clock(int child, int tag, const ClockReading& own, const base::Deadline& until);
 
   MPI_Comm world_ = MPI_COMM_WORLD;
-  std::vector<std::string> hosts_; // by rank; none before the roll call
+  std::vector<std::string> hosts_; // by rank; empty before the roll call
   int rank_ = 0;
   int size_ = 1;
   std::list<Sending> sending_;
   std::optional<Receiving> receiving_; // one at a time keeps the order of messages
   std::deque<ReceivedMessage> own_;
-  std::list<Receiving> gathering_; // what never came stays: MPI may still write there
-  std::list<Sending> unread_;      // and still read here
+  std::list<Receiving> gathering_; // requests that never complete stay: MPI may still write there
+  std::list<Sending> unread_;      // and MPI may still read here
   int comparisons_ = 0;            // of clocks
-  bool alone_ = false;             // the others are not waited for
+  bool alone_ = false;             // do not wait for the others
   bool left_ = false;
   std::optional<MpiSegment> segment_;
 };
 
-// The first messages between hosts: MPI's own first ones would wait for ever.
+// The first messages between hosts. If MPI sent the first ones itself, it would wait for ever.
 void MpiFleet::call_the_roll() {
   char name[MPI_MAX_PROCESSOR_NAME] = "";
   int length = 0;
@@ -171,7 +172,7 @@ void MpiFleet::call_the_roll() {
   hosts_ = std::move(*names);
 }
 
-// To where nobody else's messages are.
+// Duplicates the communicator, to be apart from everybody else's messages.
 void MpiFleet::leave_the_world() {
   MPI_Comm own = MPI_COMM_NULL;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -195,13 +196,14 @@ void MpiFleet::hide_segment() {
   MPI_Comm_free(&host);
 }
 
-// A gather first: it has an end, can say who is missing, and does not spin as MPI_Finalize does.
+// First a gather, because it has a time limit, can name who is missing, and does not spin as
+// MPI_Finalize does.
 void MpiFleet::leave() {
   if (std::exchange(left_, true))
     return;
   try {
     PatientSleep rest;
-    // A supervisor that has already left does not read its last message; it is not waited for.
+    // A supervisor that has already left does not read its last message. Do not wait for it.
     for (base::Deadline end = base::Deadline::after(alone_ ? 500ms : 2000ms);
          !sending_.empty() && !end.expired(); rest())
       move_sends_on();
@@ -271,7 +273,7 @@ std::optional<ReceivedMessage> MpiFleet::poll() {
     move_sends_on();
   if (!receiving_ && !begin_receive(MPI_ANY_SOURCE, k_message_tag, receiving_.emplace()))
     receiving_.reset();
-  // A large message comes in pieces, each of which needs a call.
+  // A large message arrives in pieces, and each needs a call.
   for (int i = 0; receiving_ && i < k_tests_per_poll; ++i) {
     if (!done(receiving_->request))
       continue;
@@ -286,7 +288,7 @@ base::Result<std::vector<std::string>> MpiFleet::all_gather(std::string bytes,
                                                             std::chrono::nanoseconds patience) {
   if (alone_)
     return base::fail(base::Errc::unavailable, "the other supervisors no longer answer");
-  alone_ = true; // unless it succeeds; also if MPI throws
+  alone_ = true; // reset on success; stays true if MPI throws
   auto all =
       rank_ == 0 ? gather_here(std::move(bytes), patience) : hand_in(std::move(bytes), patience);
   alone_ = !all;
@@ -307,7 +309,7 @@ void MpiFleet::gather_parts(std::map<int, std::string>& parts, const base::Deadl
   }
 }
 
-// To all that handed something in.
+// Sends the result to all that contributed.
 bool MpiFleet::give_to(const std::map<int, std::string>& parts, const std::string& answer,
                        std::set<int>& unreached) {
   const std::string& bytes = unread_.emplace_back(Sending{answer, MPI_REQUEST_NULL}).bytes;
@@ -316,7 +318,7 @@ bool MpiFleet::give_to(const std::map<int, std::string>& parts, const std::strin
     if (rank != 0)
       NCCLPROBE_MPI(MPI_Isend(bytes.data(), int_size(bytes.size()), MPI_BYTE, rank, k_gather_tag,
                               world_, &sends[rank]));
-  base::Deadline until = base::Deadline::after(k_answer_patience); // since the last that arrived
+  base::Deadline until = base::Deadline::after(k_answer_patience); // counts from the last answer
   for (PatientSleep rest; !sends.empty() && !until.expired(); rest())
     for (auto one = sends.begin(); one != sends.end();) {
       bool whole = done(one->second);
@@ -355,7 +357,7 @@ base::Result<std::vector<std::string>> MpiFleet::gather_here(std::string bytes,
   return all;
 }
 
-// Rank 0 may have begun to wait a whole patience later.
+// Waits for twice the patience, because rank 0 may have begun to wait that much later.
 base::Result<std::vector<std::string>> MpiFleet::hand_in(std::string bytes,
                                                          std::chrono::nanoseconds patience) {
   Sending& own = unread_.emplace_back(Sending{std::move(bytes), MPI_REQUEST_NULL});
@@ -369,7 +371,7 @@ base::Result<std::vector<std::string>> MpiFleet::hand_in(std::string bytes,
   for (PatientSleep rest; !whole; rest()) {
     if (until.expired())
       return base::fail(no_answer({0}, hosts_, longest));
-    (void)done(own.request); // moves it on
+    (void)done(own.request); // makes progress
     matched = matched || begin_receive(0, k_gather_tag, answer);
     whole = matched && done(answer.request);
   }
@@ -409,7 +411,7 @@ bool MpiFleet::receive_times(int from, int tag, std::int64_t* times, int count, 
   return false;
 }
 
-// The child asks: it knows when it sent and heard, and the parent's answer is between.
+// The child asks, because it knows when it sent and received. The parent's answer lies between.
 std::optional<ClockReading> MpiFleet::ask_clock(int parent, int tag, const base::Deadline& until) {
   std::int64_t word = 0;
   send_times(parent, tag, &word, 1); // "here I am"
@@ -465,7 +467,7 @@ std::optional<ClockReading> MpiFleet::compare_clocks() {
 } // namespace
 
 base::Result<std::unique_ptr<Fleet>> make_mpi_fleet(int* argc, char*** argv) {
-  // A supervisor must not map libcuda: a wedged GPU would take the run with it. Open MPI and the
+  // A supervisor must not map libcuda, because a wedged GPU would stop the run. Open MPI and the
   // plugins of its hwloc would load it.
   InitSetting cuda("OMPI_MCA_opal_cuda_support", "0");
   InitSetting components("HWLOC_COMPONENTS", "-cuda,-nvml,-opencl,-gl,-rsmi,-levelzero");

@@ -8,7 +8,7 @@
 namespace ncclprobe::launch {
 namespace {
 
-// Turns follow each other faster than this, unless something kept us.
+// Turns of the event loop follow each other faster than this, unless this process was held up.
 constexpr std::int64_t k_gap_ns = 250'000'000;
 constexpr std::int64_t k_request_interval_ns = 1'000'000'000;
 

@@ -13,8 +13,8 @@ namespace ncclprobe::launch {
 // How often a supervisor sends a heartbeat while others wait for it.
 inline constexpr std::chrono::milliseconds k_heartbeat_interval{500};
 
-// For how long others have said nothing while they were expected to. The time in which we did not
-// listen ourselves does not count.
+// For how long others have been silent while heartbeats were expected from them. Time in which we
+// did not listen ourselves does not count.
 class Heartbeats {
 public:
   explicit Heartbeats(int supervisors);
@@ -23,17 +23,17 @@ public:
   void expect(); // from now on silence counts
   void stop_expecting() { since_ns_ = next_request_ns_ = 0; }
   bool expecting() const { return since_ns_ != 0; }
-  // To be called in every turn, after what has come was heard.
+  // Call it in every turn, after messages were received.
   void look() { look(base::monotonic_ns()); }
   void look(std::int64_t now_ns);
   bool silent(int supervisor, std::chrono::nanoseconds longer_than) const;
-  // Once a second, while somebody is expected to say something, it is time to ask for a heartbeat.
-  // Expects them from the first call on.
+  // True once a second, while heartbeats are expected: request one now. Expects heartbeats from the
+  // first call on.
   bool request_due();
 
 private:
   std::vector<std::int64_t> heard_ns_; // by supervisor
-  std::int64_t since_ns_ = 0;          // 0: nobody is expected to say anything
+  std::int64_t since_ns_ = 0;          // 0: no heartbeats are expected
   std::int64_t looked_ns_;
   std::int64_t next_request_ns_ = 0;
 };

@@ -8,7 +8,7 @@
 
 namespace ncclprobe::launch {
 
-// A variable for the time of MPI_Init, unless the user has set it.
+// Sets a variable during MPI_Init, unless the user has set it.
 class InitSetting {
 public:
   InitSetting(const char* name, const char* value) : name_(name), ours_(!is_set(name)) {

@@ -31,7 +31,7 @@ struct Layout {
       hosts_by_rank.push_back(placement.host);
     return hosts_by_rank;
   }
-  // Of a trial on the first `trial_ranks` ranks: what each worker of that supervisor drives.
+  // What each worker of that supervisor drives in a trial on the first `trial_ranks` ranks.
   std::vector<std::vector<RankPlacement>> workers_of(int supervisor, int trial_ranks,
                                                      int devices_per_worker) const {
     std::vector<std::vector<RankPlacement>> workers;

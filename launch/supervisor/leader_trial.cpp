@@ -17,11 +17,11 @@ using namespace std::chrono_literals;
 
 // A crash and the errors it causes elsewhere arrive in any order within this time.
 constexpr auto k_settle = 100ms;
-// What supervisors that say that they are at work get, beyond the stop ladder, to report.
+// How much longer than the stop ladder supervisors may take to report, if they send heartbeats.
 constexpr auto k_report_slack = 15s;
 constexpr auto k_backstop_slack = 30s;
 
-// Of two troubles in the settling time, the one that explains the other.
+// Of two troubles in the settling time, the heavier one explains the other.
 int weight(Trouble::Kind kind) {
   switch (kind) {
   case Trouble::Kind::skipped:
@@ -30,11 +30,12 @@ int weight(Trouble::Kind kind) {
   case Trouble::Kind::exited:
     return 1;
   default:
-    return 2; // nothing that a peer's end could have caused; an interruption ends peers
+    return 2; // not a consequence of a peer's end; an interruption ends peers
   }
 }
 
-// Start-up may begin anew after each gate; before the second, the trial before may still leave.
+// The start-up deadline may begin again after each gate. Before the second gate the earlier trial
+// may still be leaving.
 std::chrono::nanoseconds all_deadlines(const model::TrialSpec& spec) {
   std::chrono::nanoseconds sum{3 * spec.startup_deadline_ns + 3 * spec.teardown_deadline_ns};
   for (const model::Cell& cell : spec.cells)
@@ -85,7 +86,8 @@ void LeaderTrial::on_exchange(wire::Exchange part) {
                        std::move(ranks), "", -1, 0});
   }
   whole.contributions.merge(part.contributions);
-  // Members may be listed once only; a set keeps a worker's mistake from blocking the trial.
+  // A member must not be listed twice. A set keeps such a mistake of a worker from blocking the
+  // trial.
   std::set<int> members(whole.members.begin(), whole.members.end());
   if (whole.contributions.size() < members.size())
     return;
@@ -110,8 +112,8 @@ void LeaderTrial::on_trouble(Trouble trouble) {
     cause_->ranks.insert(cause_->ranks.end(), trouble.ranks.begin(), trouble.ranks.end());
     std::sort(cause_->ranks.begin(), cause_->ranks.end());
   }
-  // An error may be the echo of a crash that is still to be heard of; stopping at once would hide
-  // it.
+  // An error may follow from a crash that is not reported yet. Stopping at once would hide the
+  // crash.
   if (weight(cause_->kind) == 2)
     send_stop(cause_->kind == Trouble::Kind::interrupted ? Haste::fast : Haste::normal);
 }
@@ -126,7 +128,7 @@ void LeaderTrial::send_stop(Haste haste) {
   Ask ask = cause_ && cause_->kind == Trouble::Kind::timed_out ? Ask::yes : Ask::no;
   reports_due_ns_ = clock_.in(options_.where_wait + total_wait(ladder) + k_report_slack);
   heartbeats_.expect();
-  // To those too that have reported: what they prepared is not to be used after a failure.
+  // Also to those that have reported: their prepared workers must not be used after a failure.
   for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
     tell_(supervisor, StopOrder{haste, ask});
 }
@@ -160,7 +162,7 @@ void LeaderTrial::on_report(int from, TrialReport report) {
   reports_[static_cast<std::size_t>(from)] = std::move(report);
   reported_.insert(from);
   over_ = reported_.size() == reports_.size();
-  if (heartbeats_.expecting()) // reports come in one after the other, and each may take long
+  if (heartbeats_.expecting()) // reports arrive one after the other, and each may take long
     heartbeats_.expect();
 }
 
@@ -191,8 +193,9 @@ std::set<int> LeaderTrial::absent_from(const OpenExchange& open) const {
   return absent;
 }
 
-// Ranks that wait in an exchange have no deadline of their own; those they wait for have, but if
-// their host is cut off nobody hears that it has passed. So they are asked, once it has.
+// Ranks that wait in an exchange have no deadline of their own. The ranks that they wait for have
+// one, but if their host is cut off, nobody reports that it has passed. So the leader asks them
+// once it has.
 void LeaderTrial::look_for_absent() {
   auto due = [this](const auto& entry) { return clock_.past(entry.second.due_ns); };
   if (std::ranges::none_of(exchanges_, due))

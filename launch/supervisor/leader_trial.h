@@ -16,8 +16,8 @@
 
 namespace ncclprobe::launch {
 
-// The leader's view of one trial: puts exchanges together, decides when and why the trial ends
-// early, and makes the record of all reports. Never waits.
+// The leader's view of one trial. It combines exchanges, decides when and why the trial ends early,
+// and makes the record from all reports. Never waits.
 class LeaderTrial {
 public:
   using Tell = std::function<void(int supervisor, MessageBody)>;
@@ -31,7 +31,7 @@ public:
   void on_progress(int from, ProgressNote note);
   void on_report(int from, TrialReport report);
   void on_finished(int from) { finished_.insert(from); }
-  void on_heartbeat(int from) { heartbeats_.heard(from); } // any message is one
+  void on_heartbeat(int from) { heartbeats_.heard(from); } // every message counts as one
   void look_at_clock();
 
   const model::TrialSpec& spec() const { return spec_; }
@@ -40,24 +40,23 @@ public:
   bool only_leaving() const { return !cause_ && finished_.size() == reports_.size(); }
   // Something went wrong, or it was interrupted.
   bool troubled() const { return cause_.has_value(); }
-  // From now on its progress is shown.
   void show_progress_from_now_on();
   // Supervisors that never reported: nothing more can be run with them.
   bool fleet_broken() const { return over_ && reported_.size() < reports_.size(); }
-  // Who they are: "the supervisors of ranks 2-3 on beta".
+  // Their names: "the supervisors of ranks 2-3 on beta".
   std::string silent() const { return name_all_but(reported_); }
-  // Nobody but them is still to report.
+  // Only these supervisors have not reported yet.
   bool over_but_for(const std::set<int>& lost) const;
   const std::set<int>& reported() const { return reported_; }
-  // Of a trial that is over: the workers that did not die, in words; empty if there are none.
+  // After the trial: the workers that did not die, in words; empty if none.
   std::string lost_workers() const;
   bool waits_for_exchange() const { return !exchanges_.empty(); }
-  // Something is due that no message will announce.
+  // True if something is due that no message will announce.
   bool settling() const { return cause_.has_value() && !stop_sent_; }
   model::TrialRecord take_record();
 
 private:
-  // An exchange, and until when all may take to join it, by their own deadlines.
+  // An exchange, and when the deadlines of all its members end.
   struct OpenExchange {
     wire::Exchange whole;
     std::int64_t due_ns = 0;
@@ -81,14 +80,15 @@ private:
   std::int64_t started_ns_ = 0;
   std::optional<Trouble> cause_;
   std::int64_t settled_ns_ = ActiveClock::k_never;
-  std::int64_t backstop_ns_ = ActiveClock::k_never; // all deadlines passed, and nobody said so
+  // When all deadlines have passed and nobody has reported it.
+  std::int64_t backstop_ns_ = ActiveClock::k_never;
   std::int64_t reports_due_ns_ = ActiveClock::k_never;
   bool stop_sent_ = false;
   bool over_ = false;
   bool shows_progress_ = false;
   std::map<std::string, OpenExchange> exchanges_;
   Heartbeats heartbeats_;
-  std::set<int> cut_off_; // known to be, before the stop
+  std::set<int> cut_off_; // known to be cut off before the stop
   std::vector<TrialReport> reports_;
   std::set<int> reported_;
   std::set<int> finished_;

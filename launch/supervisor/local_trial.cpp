@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::size_t k_kept_output_bytes = 8 * 1024; // also searched for last words
 constexpr int k_lines_in_reason = 3;
-// Looking at all workers, before they are stopped: what this leaves out is less than what a kernel
-// that is slow to answer may cost.
+// Time limit for examining all workers before they are stopped. A slow kernel may then cost some of
+// the evidence.
 constexpr std::chrono::milliseconds k_look_at_most{500};
 
 // Who each of a supervisor's workers is.
@@ -105,7 +105,7 @@ base::Result<Command> LocalTrial::command_of(std::size_t worker) const {
 }
 
 std::vector<std::string> LocalTrial::environment_of(std::size_t worker) const {
-  std::vector<model::Setting> settings = spec_.instruments; // what is under test goes before them
+  std::vector<model::Setting> settings = spec_.instruments; // settings under test override them
   const std::vector<model::Setting> under_test = spec_.process.at(ranks_of(worker).front());
   settings.insert(settings.end(), under_test.begin(), under_test.end());
   return worker_environment(options_.program.environment, settings);
@@ -151,7 +151,7 @@ void LocalTrial::hear(std::size_t worker, std::vector<WorkerEvent> events) {
           last_lines(handles_[worker]->output_tail(k_kept_output_bytes), k_lines_in_reason)});
 }
 
-// What happened before our own doing counts: a peer's crash may be what the stop is about.
+// Events from before the stop count: a peer's crash may be the reason for the stop.
 void LocalTrial::stop(const StopOrder& order) {
   for (std::size_t worker = 0; worker < handles_.size(); ++worker)
     if (handles_[worker])
@@ -165,13 +165,13 @@ void LocalTrial::perform(const action::Start& start) {
   for (int rank : ranks_of(start.worker))
     order.ranks.push_back({rank, layout_.placements[static_cast<std::size_t>(rank)].device});
   if (spec_.trace != model::TraceLevel::off) {
-    std::filesystem::path folder = spec_.trace_folder; // there only on the leader's host
-    std::error_code none;                              // what is wrong is told next
+    std::filesystem::path folder = spec_.trace_folder; // exists only on the leader's host
+    std::error_code none;                              // the next call reports errors
     std::filesystem::create_directories(folder.parent_path(), none);
     if (auto made = base::make_own_folder(folder); !made)
       return take(event::Failed{start.worker, Trouble::Kind::failed, made.error().text()});
     order.spool = spool_of(start.worker);
-    std::filesystem::remove(order.spool, none); // of a run before this one
+    std::filesystem::remove(order.spool, none); // from an earlier run
   }
   perform(action::Send{start.worker, std::move(order)});
 }

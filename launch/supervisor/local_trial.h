@@ -11,8 +11,9 @@
 
 namespace ncclprobe::launch {
 
-// One supervisor's part of one trial: its workers, from spawn until their groups are gone. All
-// decisions are in trial_state.h; this tells it what happens and does what it says. Never waits.
+// One supervisor's part of one trial: its workers, from spawn until their process groups are gone.
+// trial_state.h makes all decisions; this class reports events to it and performs its actions.
+// Never waits.
 class LocalTrial {
 public:
   using Tell = std::function<void(MessageBody)>;
@@ -29,13 +30,12 @@ public:
   void watch(std::vector<pollfd>& into);
   void serve(const std::vector<pollfd>& polled);
 
-  std::string lost_workers() const; // that did not die, in words; empty if there are none
-  // A worker was killed, or ended otherwise than with exit 0: it may not have cleaned up after
-  // itself.
+  std::string lost_workers() const; // the workers that did not die, in words; empty if none
+  // True if a worker was killed or did not exit with 0: it may not have cleaned up.
   bool untidy() const;
   std::vector<pid_t> pids() const;
   std::int64_t spawned_at_s() const { return spawned_at_s_; } // seconds since 1970
-  // Something is due soon that no descriptor of ours will announce: a group's end, or an answer.
+  // True if something is due soon that no descriptor will announce: a group's end, or an answer.
   bool ending() const;
 
 private:
@@ -60,7 +60,7 @@ private:
   const ActiveClock& clock_;
   Tell tell_leader_;
   TrialState state_;
-  std::vector<std::optional<WorkerHandle>> handles_; // none: it could not be started
+  std::vector<std::optional<WorkerHandle>> handles_; // empty: it could not be started
   std::int64_t spawned_at_s_;
 };
 

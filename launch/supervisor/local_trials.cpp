@@ -28,7 +28,7 @@ void LocalTrials::refuse(int trial, std::string reason) {
 
 std::unique_ptr<LocalTrial> LocalTrials::begin(const Numbered& numbered, TrialPhase phase) {
   auto spec = model::parse_json<model::TrialSpec>(numbered.spec);
-  if (!spec) { // builds that differ; the leader has to hear something
+  if (!spec) { // the builds differ; the leader must be informed
     if (std::holds_alternative<phase::Running>(phase))
       refuse(numbered.number, fmt::format("supervisor {}: {}", supervisor_, spec.error().text()));
     return nullptr;
@@ -41,7 +41,7 @@ std::unique_ptr<LocalTrial> LocalTrials::begin(const Numbered& numbered, TrialPh
 void LocalTrials::order(int trial, std::string spec) {
   if (closed_)
     return refuse(trial, "");
-  leader_lost_ns_.reset(); // a leader that orders has not forgotten us
+  leader_lost_ns_.reset(); // an order proves that the leader has not forgotten us
   bool ready = next_ && next_->number == trial && next_->spec == spec && next_->trial &&
                next_->trial->state().in<phase::Prepared>();
   if (ready) {
@@ -72,7 +72,7 @@ void LocalTrials::stop(int trial, const StopOrder& order) {
   leader_lost_ns_.reset();
   if (Numbered* found = find(trial)) {
     stop(*found, order);
-    // To what it told while it was being stopped, too.
+    // Also answers trouble that it reported while it was being stopped.
     found->trial->take(event::LeaderAnswered{});
     return;
   }
@@ -160,7 +160,7 @@ void LocalTrials::drop_what_is_over() {
   }
   for (const auto& one : discarded_)
     if (std::string lost = one->state().over() ? one->lost_workers() : ""; !lost.empty())
-      tell_leader_(k_whole_run, // nobody waits for its report
+      tell_leader_(k_whole_run, // nobody waits for the trial's report
                    Trouble{Trouble::Kind::failed, std::move(lost), {}, "", -1, 0});
   std::erase_if(trials_, [](const Numbered& one) { return one.trial->state().over(); });
   std::erase_if(discarded_, [](const auto& one) { return one->state().over(); });

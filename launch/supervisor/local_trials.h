@@ -28,29 +28,29 @@ public:
   void prepare(int trial, std::string spec);
   void deliver(int trial, const wire::Exchange& whole);
   void stop(int trial, const StopOrder& order);
-  // The run ends here: what is ordered from now on is refused.
+  // Ends the run: later orders are refused.
   void stop_all(Haste haste);
   void discard_prepared(Haste haste, const std::string& why);
 
   void watch(std::vector<pollfd>& into);
   void serve(const std::vector<pollfd>& polled);
 
-  // No trial will come any more, and idle().
+  // Call it when no trial will follow and idle() holds.
   void clean_up() { shared_memory_.last_look(); }
   bool idle() const { return trials_.empty() && !next_ && !waiting_ && discarded_.empty(); }
   bool ending() const; // something is due that no descriptor will announce
   bool waits_for_exchange() const;
   bool measuring() const;
-  bool forgotten() const; // by the leader: see TrialState::leader_lost_ns
-  // The leader should have said something by now: nothing runs here, or ranks wait for its word.
+  bool forgotten() const; // the leader has forgotten us: see TrialState::leader_lost_ns
+  // The leader should have sent something by now: nothing runs here, or ranks wait for its message.
   bool leader_overdue() const;
   void on_leader_heard();
 
 private:
   struct Numbered {
     int number = 0;
-    std::string spec;                  // as it was ordered
-    std::unique_ptr<LocalTrial> trial; // none: not begun yet
+    std::string spec;                  // as ordered
+    std::unique_ptr<LocalTrial> trial; // empty: not begun yet
   };
 
   void stop(Numbered& numbered, const StopOrder& order);
@@ -65,12 +65,12 @@ private:
   const SupervisorOptions& options_;
   const ActiveClock& clock_;
   Tell tell_leader_;
-  std::vector<Numbered> trials_;    // begun; the present one is the last
-  std::optional<Numbered> waiting_; // ordered, and to begin when all others are gone
+  std::vector<Numbered> trials_;    // those that have begun; the current one is the last
+  std::optional<Numbered> waiting_; // ordered; begins when all others are gone
   std::optional<Numbered> next_;    // to be prepared, or prepared
   std::vector<std::unique_ptr<LocalTrial>> discarded_;
   bool closed_ = false;
-  // The leader counts as lost then: it never ordered the end of a trial that we ended.
+  // When the leader counts as lost: it never ordered the end of a trial that we ended.
   std::optional<std::int64_t> leader_lost_ns_;
   std::optional<std::int64_t> order_due_ns_; // while nothing runs
   SharedMemorySweep shared_memory_;

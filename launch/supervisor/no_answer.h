@@ -11,7 +11,7 @@
 
 namespace ncclprobe::launch {
 
-// These supervisors did not answer in time. `hosts` by rank; none if nobody could tell them yet.
+// The error for supervisors that did not answer in time. `hosts` by rank; empty if not known yet.
 base::Error no_answer(const std::set<int>& ranks, const std::vector<std::string>& hosts,
                       std::chrono::nanoseconds patience);
 

@@ -13,8 +13,8 @@ class OutputRing {
 public:
   explicit OutputRing(std::size_t capacity) : capacity_(capacity) {}
   void append(std::string_view bytes);
-  // At most `size` of the last bytes, from the start of a line if one starts there; what is no
-  // printable UTF-8 is replaced by '?', so that it can go into JSON and onto a terminal.
+  // At most `size` of the last bytes, from the start of a line if one starts there. Bytes that are
+  // not printable UTF-8 become '?', so that the text fits into JSON and onto a terminal.
   std::string tail(std::size_t size) const;
 
 private:

@@ -10,7 +10,8 @@
 
 namespace ncclprobe::launch {
 
-// Sleeps for a fiftieth of what has been waited already, so that waiting costs little either way.
+// Each sleep takes a fiftieth of the time waited so far, so short waits stay short and long ones
+// cost little CPU time.
 class PatientSleep {
 public:
   void operator()() {

@@ -36,8 +36,8 @@ struct SpawnPlan {
   }
 };
 
-// A copy above the descriptors that the child's set-up overwrites: without it, a supervisor that
-// was started with closed standard streams would hand out descriptors that clobber each other.
+// Duplicates it above the descriptors that the child's set-up overwrites. Otherwise a supervisor
+// that was started with closed standard streams would pass on descriptors that clobber each other.
 base::Fd above_the_standard_ones(const base::Fd& fd) {
   return base::Fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, wire::k_channel_fd + 1));
 }
@@ -114,7 +114,7 @@ base::Result<Process> Process::spawn(const Command& command, base::Fd channel) {
   if (error != 0)
     return base::fail(error == ENOENT ? base::Errc::not_found : base::Errc::unavailable,
                       "cannot start {}: {}", command.program.string(), std::strerror(error));
-  // Only a faster notice of the end: where the kernel lacks it (before 5.3), poll_exit() is enough.
+  // Only reports the end faster. On kernels without it (before 5.3) poll_exit() is enough.
   base::Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   return Process(pid, std::move(output), std::move(pidfd));
 }
@@ -143,7 +143,7 @@ std::optional<ExitStatus> Process::poll_exit() {
   exit_ =
       ExitStatus{info.si_code == CLD_EXITED ? ExitStatus::How::exited : ExitStatus::How::signalled,
                  info.si_status};
-  pidfd_.close(); // it would stay readable
+  pidfd_.close(); // otherwise it would stay readable
   return exit_;
 }
 
@@ -156,11 +156,11 @@ bool Process::clear_group() {
   if (gone_)
     return true;
   if (!reaped_) {
-    // Before the leader is reaped: after that the group's id might be reused.
+    // Before the group's leader is reaped, because after that the group's id might be reused.
     ::kill(-pid_, SIGKILL);
     reaped_ = ::waitpid(pid_, nullptr, WNOHANG) == pid_;
   }
-  // Its orphans are ours now (adopt_orphans), and while one is left the group's id is taken.
+  // Its orphans are our children now (adopt_orphans). While one is left, the group's id is taken.
   while (true) {
     pid_t orphan = ::waitpid(-pid_, nullptr, WNOHANG);
     if (orphan > 0)

@@ -20,7 +20,7 @@ struct Command {
   std::vector<std::string> arguments;   // after argv[0]
   std::vector<std::string> environment; // complete, "NAME=value"
   Affinity affinity = Affinity::inherited;
-  std::vector<int> preferred_cpus; // of those; empty: all
+  std::vector<int> preferred_cpus; // of the allowed ones; empty: all
 };
 
 struct ExitStatus {
@@ -49,17 +49,18 @@ public:
   int output_fd() const { return output_.get(); } // -1 after end of file
   int exit_fd() const { return pidfd_.get(); }    // readable once it has ended; -1 on old kernels
 
-  // Takes what it has written so far; a bounded amount, so that a flood cannot hold the caller.
+  // Reads what it has written so far; a bounded amount, so that a flood of output cannot block the
+  // caller.
   void read_output();
   const OutputRing& output() const { return ring_; }
 
   // How the process ended, if it has. It stays a zombie until the group is gone, so that its id,
   // and with it the group's, cannot be anyone else's.
   std::optional<ExitStatus> poll_exit();
-  // To the whole group; nothing once it is gone.
+  // Signals the whole group; does nothing once it is gone.
   void signal_group(int signal);
-  // After the process has ended: kills what is left of its group and reaps it. True once nothing is
-  // left; else call again soon.
+  // After the process has ended: kills the rest of its group and reaps it. True once nothing is
+  // left; otherwise call again soon.
   bool clear_group();
 
 private:
@@ -74,8 +75,8 @@ private:
   bool gone_ = false;
 };
 
-// Orphans of our children become our children (PR_SET_CHILD_SUBREAPER), so that clear_group() can
-// see them end. For the whole process; call before the first spawn.
+// Makes orphans of our children our children (PR_SET_CHILD_SUBREAPER), so that clear_group() can
+// see them end. Affects the whole process; call it before the first spawn.
 void adopt_orphans();
 
 } // namespace ncclprobe::launch

@@ -26,7 +26,7 @@ std::string content(const fs::path& path) {
   return text;
 }
 
-// The letter after "pid (name) " in /proc/.../stat; the name may hold anything.
+// The letter after "pid (name) " in /proc/.../stat; the name may contain parentheses.
 std::string state_in(const std::string& stat) {
   std::size_t name_end = stat.rfind(')');
   return name_end == std::string::npos || name_end + 2 >= stat.size()

@@ -16,7 +16,7 @@ void RankWatch::allow(std::int64_t limit_ns, std::int64_t now_ns) {
   deadline_ns_ = now_ns + limit_ns;
 }
 
-// Between two cells a rank has as long as the next one may take; after the last, as for teardown.
+// Between two cells the deadline is the next cell's; after the last cell it is the teardown's.
 void RankWatch::allow_next_cell(int cell, std::int64_t now_ns) {
   allow(cell < cells_ ? spec_.cells[static_cast<std::size_t>(cell)].deadline_ns
                       : spec_.teardown_deadline_ns,
@@ -25,7 +25,7 @@ void RankWatch::allow_next_cell(int cell, std::int64_t now_ns) {
 
 std::optional<std::string> RankWatch::on_hello() {
   if (report_.phase != "spawned")
-    return "said hello twice";
+    return "sent hello twice";
   report_.phase = "started";
   return std::nullopt;
 }
@@ -70,7 +70,7 @@ std::optional<std::string> RankWatch::on_evidence(model::Evidence evidence) {
 
 std::optional<std::string> RankWatch::on_done(std::int64_t now_ns) {
   if (cells_ended() < cells_)
-    return fmt::format("said done with {} of {} cells ended", cells_ended(), cells_);
+    return fmt::format("sent done with {} of {} cells ended", cells_ended(), cells_);
   report_.phase = "done";
   started_ = true;
   in_cell_ = false;

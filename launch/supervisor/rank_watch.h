@@ -10,7 +10,7 @@
 
 namespace ncclprobe::launch {
 
-// How far one rank is, and until when it may take for the next step.
+// How far one rank is, and its deadline for the next step.
 class RankWatch {
 public:
   RankWatch(int rank, const model::TrialSpec& spec, std::int64_t now_ns);
@@ -22,13 +22,13 @@ public:
   std::optional<std::string> on_evidence(model::Evidence evidence);
   std::optional<std::string> on_done(std::int64_t now_ns);
   void on_exit(); // nothing more is expected
-  void hold();    // it waits for what is not its own doing
-  // No longer: it has as long as for a whole start-up, or for its teardown.
+  void hold();    // no deadline while it waits for others
+  // Ends hold(): the deadline is that of a whole start-up, or of the teardown.
   void go_on(std::int64_t now_ns);
 
   bool done() const { return done_; }
-  bool started() const { return started_; }                                // past start-up
-  bool opened() const { return stage() >= 2 && report_.phase != "ready"; } // past its devices
+  bool started() const { return started_; }                                // start-up is over
+  bool opened() const { return stage() >= 2 && report_.phase != "ready"; } // its devices are open
   bool measuring() const { return started_ && !done_ && cells_ended() < cells_; }
   bool late(std::int64_t now_ns) const { return now_ns >= deadline_ns_; }
   std::int64_t limit_ns() const { return limit_ns_; }

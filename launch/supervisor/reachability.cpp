@@ -46,7 +46,7 @@ Result<Endpoint> endpoint_of(const std::string& address, int port) {
     endpoint.size = sizeof *ipv6;
     endpoint.family = AF_INET6;
   } else {
-    return fail(Errc::invalid_argument, "'{}' is no IP address", address);
+    return fail(Errc::invalid_argument, "'{}' is not an IP address", address);
   }
   return endpoint;
 }
@@ -59,11 +59,11 @@ const sockaddr* pointer_to(const Endpoint& endpoint) {
   return reinterpret_cast<const sockaddr*>(&endpoint.storage);
 }
 
-// The other side's kernel must acknowledge all of it, though nobody reads. Several full packets of
-// any size: where large ones are lost on the way, hands can be shaken and nothing else.
+// The other side's kernel must acknowledge all of it, although nobody reads it. It is several full
+// packets of any size: on a path that loses large packets, connecting works and nothing else does.
 Result<void> send_some(int socket, std::chrono::milliseconds patience) {
   const std::string data(k_sent_bytes, 'x');
-  ssize_t taken = ::send(socket, data.data(), data.size(), MSG_NOSIGNAL); // maybe not all of it
+  ssize_t taken = ::send(socket, data.data(), data.size(), MSG_NOSIGNAL); // may be less than all
   if (taken < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
     return fail(Errc::unavailable, "connected, but cannot send: {}", std::strerror(errno));
   for (base::Deadline end = base::Deadline::after(patience); !end.expired(); ::poll(nullptr, 0, 1))
@@ -80,13 +80,13 @@ Result<void> send_some(int socket, std::chrono::milliseconds patience) {
 Result<Listener> Listener::open(const std::string& address) {
   NCCLPROBE_TRY_ASSIGN(Endpoint endpoint, endpoint_of(address, 0));
   base::Fd socket = make_socket(endpoint);
-  constexpr int k_waiting = 1024; // nobody accepts: the kernel alone shakes hands
+  constexpr int k_waiting = 1024; // nobody accepts: the kernel completes the handshakes
   if (!socket || ::bind(socket.get(), pointer_to(endpoint), endpoint.size) != 0 ||
       ::listen(socket.get(), k_waiting) != 0 ||
       ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&endpoint.storage), &endpoint.size) !=
           0)
     return fail(Errc::unavailable, "cannot listen on {}: {}", address, std::strerror(errno));
-  // The port lies at the same place in both kinds of address.
+  // The port has the same offset in both kinds of address.
   int port = ntohs(reinterpret_cast<const sockaddr_in*>(&endpoint.storage)->sin_port);
   return Listener(std::move(socket), port);
 }

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// For processes that may be stuck, all together.
+// Time limit for all processes that may be stuck together.
 constexpr std::chrono::milliseconds k_patience{200};
 
 bool is_number(const std::string& name) {
@@ -31,7 +31,7 @@ bool is_number(const std::string& name) {
 }
 
 // Files under `folder`/nccl-* that a process has mapped or open. Nothing if that may not be read.
-// Not for a process that is stuck in the kernel: we might wait with it.
+// Do not call it for a process that is stuck in the kernel: the call could block with it.
 std::optional<std::set<std::string>> used_by(const fs::path& process, const fs::path& folder) {
   std::set<std::string> used;
   std::string start = (folder / "nccl-").string();
@@ -55,8 +55,8 @@ std::optional<std::set<std::string>> used_by(const fs::path& process, const fs::
   return used;
 }
 
-// Who waits for a disk, or for the child of a vfork(), is in that state for a moment, too, and on a
-// busy machine somebody always is: it is stuck if it stays in the same wait.
+// A process that waits for a disk, or for the child of a vfork(), is briefly in that state too, and
+// a busy machine always has such processes. It is stuck only if it stays in the same wait.
 bool stays_stuck(pid_t pid, const base::Deadline& patience) {
   constexpr timespec k_pause{0, 1'000'000};
   std::vector<KernelWait> waits = kernel_waits(pid);
@@ -74,8 +74,8 @@ bool stays_stuck(pid_t pid, const base::Deadline& patience) {
 
 struct Use {
   std::set<std::string> used;
-  bool by_all_seen = true; // no process of this user may not be looked at
-  bool by_stuck = false;   // perhaps: a process of this user is stuck in the kernel
+  bool by_all_seen = true; // all processes of this user could be examined
+  bool by_stuck = false;   // possibly in use: a process of this user is stuck in the kernel
 };
 
 Use used_by_anybody(const fs::path& folder) {
@@ -95,7 +95,7 @@ Use used_by_anybody(const fs::path& folder) {
     auto used = used_by(entry->path(), folder);
     if (used)
       all.used.merge(*used);
-    else if (entry->path().filename() != "1") // a container's init may be of another kind
+    else if (entry->path().filename() != "1") // a container's init may not be readable
       all.by_all_seen = false;
   }
   return all;
@@ -131,10 +131,10 @@ void SharedMemorySweep::remove_unused() {
   if (known_.empty() && suspect_.empty())
     return;
   Use now = used_by_anybody(folder_);
-  if (now.by_stuck) // it may use any of them: the next look decides
+  if (now.by_stuck) // it may use any of these files: the next look decides
     return;
   std::set<std::string> candidates;
-  candidates.merge(known_); // whose other users are our workers, which we see
+  candidates.merge(known_); // their other users are our workers, which we can see
   if (now.by_all_seen)
     candidates.merge(suspect_);
   suspect_.clear();

@@ -10,23 +10,24 @@
 
 namespace ncclprobe::launch {
 
-// Removes what killed NCCL workers leave in /dev/shm: files nccl-*, which NCCL unlinks by itself
-// only once all ranks have attached. Careful, because the same user may run other jobs there: a
-// file goes only if it is ours, and no process that we can see has it open or mapped. What a worker
-// was seen to use before it was killed is known to be its. Of other files (a worker that crashed
-// was not looked at) only those since its spawn, and only if a second look finds them still unused:
-// a job in another container, whose processes we do not see, keeps its files for a moment only.
-// While a process of ours is stuck in the kernel nothing goes: it may not be asked what it uses.
+// Removes files nccl-* that killed NCCL workers leave in /dev/shm. NCCL unlinks them itself only
+// once all ranks have attached. The same user may run other jobs there, so a file is removed only
+// if it is ours, and if no process that we can see has it open or mapped. A file that a worker was
+// seen to use before it was killed is known to be the worker's. Other files (of a worker that
+// crashed before we could look) are removed only if they are newer than its spawn and a second look
+// finds them still unused, because a job in another container, whose processes we cannot see, keeps
+// its files only briefly. While a process of ours is stuck in the kernel, nothing is removed: we
+// cannot ask what it uses.
 class SharedMemorySweep {
 public:
   explicit SharedMemorySweep(std::filesystem::path folder = "/dev/shm")
       : folder_(std::move(folder)) {}
 
-  // This worker of ours is about to be killed.
+  // Call it before killing one of our workers.
   void note(pid_t worker);
-  // Workers spawned since then were killed or died.
+  // Call it after workers spawned since then were killed or died.
   void look(std::int64_t since_s);
-  // The run is over.
+  // Call it at the end of the run.
   void last_look();
 
 private:

@@ -7,8 +7,8 @@
 
 namespace ncclprobe::launch {
 
-// How a worker's process group is made to end, as data: each rung is tried in turn and given time.
-// The first closes the channel: a worker that can still react sees end of file and ends by itself.
+// How a worker's process group is stopped, as data: each rung is tried in turn and given time. The
+// first rung closes the channel: a worker that can still react sees end of file and exits.
 struct StopRung {
   enum class Act { close_channel, signal } act = Act::signal;
   int signal = 0;

@@ -16,12 +16,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a follower that was asked to stop gives the leader to release it.
+// How long a follower that was asked to stop waits for its release.
 constexpr auto k_leader_patience = 5s;
-// What the leader gives those that are left, when others are lost, to end what was begun ahead.
+// How long the leader waits, after others are lost, for the rest to end prepared trials.
 constexpr auto k_lost_patience = 5s;
-// A turn waits for milliseconds. If that takes so long, this process was stopped (SIGSTOP, Ctrl-Z,
-// a suspended batch job), and most likely the others with it.
+// A turn takes milliseconds. If it takes this long, the process was stopped (SIGSTOP, Ctrl-Z, a
+// suspended batch job), and most likely the others too.
 constexpr auto k_longest_turn = 2s;
 
 } // namespace
@@ -110,7 +110,7 @@ bool Supervisor::Impl::take_messages() {
 
 void Supervisor::Impl::act_on_stop_request() {
   if (stop_requested && !stop_acted_on)
-    end_run(Haste::fast); // at once: the launcher gives under a second
+    end_run(Haste::fast); // at once: the launcher gives us less than a second
 }
 
 void Supervisor::Impl::end_run(Haste haste) {
@@ -119,8 +119,8 @@ void Supervisor::Impl::end_run(Haste haste) {
   local.stop_all(haste);
 }
 
-// The workers' descriptors wake the loop; only messages have to be looked for. How often: as rarely
-// as costs little (a fiftieth) on top of what has been waited already.
+// The workers' descriptors wake the loop; only messages must be polled for. The interval is a
+// fiftieth of the time waited so far, which costs little CPU time.
 int Supervisor::Impl::patience_ms() const {
   if (local.ending())
     return 1;
@@ -133,7 +133,7 @@ int Supervisor::Impl::patience_ms() const {
   if (settling)
     return 2;
   if (fleet.size() == 1)
-    return 50; // messages come from nobody else; deadlines are not that sharp
+    return 50; // nobody else sends messages, and deadlines need no more precision
   auto waited_ms = static_cast<int>(
       std::min<std::int64_t>((base::monotonic_ns() - last_event_ns) / 1'000'000, 1'000'000));
   if (!exchanging && local.measuring())
@@ -160,7 +160,7 @@ void Supervisor::Impl::turn() {
     (void)!::read(wake.get(), &count, sizeof count);
   }
   act_on_stop_request();
-  if (ready < 0) // interrupted by a signal: nothing is known
+  if (ready < 0) // interrupted by a signal, so the descriptors' states are unknown
     for (pollfd& entry : watched)
       entry.revents = 0;
   local.serve(watched);
@@ -168,7 +168,7 @@ void Supervisor::Impl::turn() {
     one.look_at_clock();
 }
 
-// A frozen leader would keep us for ever; a busy one answers, or says so by itself.
+// A frozen leader would make us wait for ever. A busy one answers or sends heartbeats.
 void Supervisor::Impl::watch_leader() {
   if (!local.leader_overdue()) {
     heartbeats.stop_expecting();
@@ -199,7 +199,7 @@ void Supervisor::Impl::announce(const model::TrialSpec& spec) {
     tell(supervisor, last_number + 1, next);
 }
 
-// The next trial need not wait until this one's processes are gone.
+// Starts the next trial before this one's processes are gone.
 void Supervisor::Impl::begin_ahead(std::span<const model::TrialSpec> upcoming) {
   if (upcoming.empty() || announced != upcoming.front() || stop_requested || no_more_trials)
     return;
@@ -208,11 +208,11 @@ void Supervisor::Impl::begin_ahead(std::span<const model::TrialSpec> upcoming) {
     announce(upcoming[1]);
 }
 
-// What was begun ahead is not wanted any more.
+// Discards trials that were begun ahead.
 void Supervisor::Impl::abandon_ahead() {
   for (auto& [number, one] : leading)
     one.on_trouble({Trouble::Kind::interrupted, "not wanted any more", {}, "", -1, 0});
-  // Who is lost was waited for once.
+  // Lost supervisors have been waited for already.
   base::Deadline until =
       others_lost ? base::Deadline::after(k_lost_patience) : base::Deadline::never();
   auto goes_on = [&](const auto& entry) {
@@ -292,8 +292,8 @@ model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
   model::TrialRecord record = present->second.take_record();
   int number = present->first;
   impl.leading.erase(present);
-  // It failed in its teardown: what was begun beside it is not to be trusted, and has measured
-  // nothing yet.
+  // The teardown failed: the trial that began meanwhile cannot be trusted, and has measured nothing
+  // yet.
   if (troubled)
     impl.abandon_ahead();
   if (traced)
@@ -313,7 +313,7 @@ void Supervisor::release() {
 
 void Supervisor::follow() {
   Impl& impl = *impl_;
-  // The leader may have ordered a trial before it hears of the stop, and waits for an answer.
+  // The leader may have ordered a trial before the stop reached it, and waits for an answer.
   base::Deadline released_by = base::Deadline::never();
   bool stopping = false;
   while (!impl.local.idle() || !(impl.released || released_by.expired())) {

@@ -24,7 +24,7 @@ namespace ncclprobe::launch {
 struct WorkerProgram {
   std::filesystem::path path;           // ncclprobe-worker
   std::vector<std::string> arguments;   // after argv[0]; the channel is descriptor 3
-  std::vector<std::string> environment; // the launching environment, complete ("NAME=value")
+  std::vector<std::string> environment; // the inherited environment, complete ("NAME=value")
   Affinity affinity = Affinity::inherited;
 };
 
@@ -37,43 +37,44 @@ struct TrialProgress {
 
 struct SupervisorOptions {
   WorkerProgram program;
-  // By rank, of this supervisor's: the CPUs near its device; none = all that are allowed. For
-  // trials that do not ask for any (TrialSpec::cpu_affinity).
+  // The CPUs near the device of each rank of this supervisor; without an entry: all that are
+  // allowed. For trials that do not request CPUs (TrialSpec::cpu_affinity).
   std::map<int, std::vector<int>> cpus_of_rank;
-  HostCpus host_cpus;         // for trials that ask for CPUs themselves
+  HostCpus host_cpus;         // for trials that request CPUs
   int devices_per_worker = 1; // > 1: one worker drives that many devices of this supervisor
-  // What a missed deadline may cost, up to SIGKILL, leaves the kernel three seconds of the five
-  // that a dead trial takes at the most.
-  std::chrono::milliseconds where_wait{1000}; // for hanging workers to say where they are
+  // These limits up to SIGKILL take two of the five seconds that a dead trial may cost after its
+  // deadline. The kernel gets the other three.
+  std::chrono::milliseconds where_wait{1000}; // for hanging workers to report where they are
   std::chrono::milliseconds stop_wait{300}; // stop ladder: after the channel closes, before SIGTERM
   std::chrono::milliseconds term_wait{500}; // after SIGTERM, before SIGKILL
   // After SIGKILL: a worker that survives is reported as lost, with its device, and the run ends.
-  // The driver may take its time to clean up after a dead process.
+  // The driver may need time to clean up after a dead process.
   std::chrono::milliseconds kill_wait{10'000};
-  // Waiting cannot tell silent from slow, so once a trial has failed whoever is still at work on
-  // its end says so. A supervisor that says nothing for so long is cut off, and the leader goes on
-  // without it; with what comes before and after, this is within those five seconds.
+  // Waiting cannot distinguish silent from slow. So after a failed trial every supervisor that
+  // still works on its end sends heartbeats. One that is silent for this long is dropped, and the
+  // leader continues without it. Together with the steps before and after, this stays within those
+  // five seconds.
   std::chrono::milliseconds cut_off_after{4000};
-  // A leader that hears of trouble orders the end of the trial at once, but between two trials it
-  // may be writing to a slow disk. So a supervisor that gets no answer stops its workers after the
-  // time above, as the trial has failed anyway, and leaves after this one.
+  // The leader orders the end of the trial as soon as trouble is reported, but between two trials
+  // it may be writing to a slow disk. A supervisor that gets no answer stops its workers after the
+  // time above, because the trial has failed anyway, and leaves after this time.
   std::chrono::milliseconds leader_silence{30'000};
-  // A leader that says nothing for so long while nothing runs, or beyond the deadline of those that
-  // this supervisor's ranks wait for, is asked whether it is still there; a frozen one does not
-  // answer, and the time above begins.
+  // If the leader is silent for this long while nothing runs, or beyond the deadline of the ranks
+  // that this supervisor's ranks wait for, it is asked whether it is still there. A frozen leader
+  // does not answer, and the time above begins.
   std::chrono::milliseconds leader_patience{30'000};
   std::function<void(const TrialProgress&)> on_progress; // leader only
-  // Every supervisor, when a traced trial is over everywhere and its workers have left their spools
-  // in spec.trace_folder. `clock`: this host's against the leader's, before and after the trial,
-  // and of the traced trials before it. Calls send_heartbeat() about once a second, so that the
-  // others wait. Returns the files it made, which come to the leader's host.
+  // Called on every supervisor when a traced trial is over everywhere and its workers have written
+  // their spools to spec.trace_folder. `clock`: readings of this host's clock against the leader's,
+  // before and after the trial, and of earlier traced trials. It must call send_heartbeat() about
+  // once a second. Returns the files it made; these are copied to the leader's host.
   std::function<std::vector<std::string>(const model::TrialSpec& spec,
                                          std::span<const ClockReading> clock,
                                          const std::function<void()>& send_heartbeat)>
       on_trace;
-  // Leader only: have the next trial's workers started while the present ones start up.
+  // Leader only: start the next trial's workers while those of the current one start.
   bool prepare = false;
-  // What a preparation may take; the present trial waits for it before it measures.
+  // Time limit of a preparation; the current trial waits for it before it measures.
   std::chrono::milliseconds prepare_patience{20'000};
 };
 
@@ -93,9 +94,9 @@ public:
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Leader only. Everything that can go wrong with the trial is in the record. `upcoming` are the
-  // trials that will most likely be run next: the first is prepared during this one, and begins
-  // when this one has its results. A trial that was not announced, or differs, starts afresh.
+  // Leader only. Failures of the trial are in the record. `upcoming` are the trials that will most
+  // likely run next: the first is prepared during this one, and begins when this one has its
+  // results. A trial that was not announced, or differs, starts from nothing.
   model::TrialRecord run(const model::TrialSpec& spec,
                          std::span<const model::TrialSpec> upcoming = {});
   // Leader only: the run is over.
@@ -104,14 +105,14 @@ public:
   void follow();
   // Async-signal-safe: the current trial ends as not_run, run() and follow() return soon.
   void request_stop();
-  // No further trial will run: a stop was requested here or on another supervisor (leader only), or
-  // a supervisor no longer answers.
+  // True if no further trial will run: a stop was requested here or on another supervisor (leader
+  // only), or a supervisor no longer responds.
   bool stopped() const;
-  // Leader only: it was stopped by a request, here or on another supervisor.
+  // Leader only: a request stopped it, here or on another supervisor.
   bool interrupted() const;
   // Leader only: why, in words; empty if it was not.
   std::string why_stopped() const;
-  // Another supervisor (of a follower: the leader) no longer answers, and never will.
+  // Another supervisor (on a follower: the leader) has stopped responding for good.
   bool others_lost() const;
 
 private:
@@ -124,7 +125,7 @@ private:
 base::Result<model::Host> take_inventory(const WorkerProgram& program,
                                          std::chrono::milliseconds patience);
 
-// Likewise `--survey`.
+// The same for `--survey`.
 base::Result<model::Survey> take_survey(const WorkerProgram& program, model::SurveyScope scope,
                                         std::chrono::milliseconds patience);
 

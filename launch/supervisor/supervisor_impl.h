@@ -34,7 +34,8 @@ struct Supervisor::Impl {
     fleet.post(supervisor, encode(SupervisorMessage{number, std::move(body)}));
   }
 
-  // One turn of the event loop: messages, workers, clocks, then a wait for what comes next.
+  // One turn of the event loop: handles messages, workers and clocks, then waits for the next
+  // event.
   void turn();
   bool take_messages();
   void take(int from, SupervisorMessage message);
@@ -68,22 +69,23 @@ struct Supervisor::Impl {
   bool stop_acted_on = false;
   bool released = false;
   bool no_more_trials = false; // on the leader
-  bool others_lost = false;    // somebody who should have answered did not
+  bool others_lost = false;    // a supervisor that should have answered did not
   std::set<int> lost;          // on the leader: who
   bool interrupted_elsewhere = false;
   std::string why_no_more;
   LocalTrials local;
-  bool leader_lost = false;        // on a follower: it was asked, and does not answer
+  bool leader_lost = false;        // on a follower: the leader was asked, and does not answer
   std::vector<ClockReading> clock; // against the leader's
   FileSource files_here;
 
-  Heartbeats heartbeats; // on the leader of those that store traces, on a follower of the leader
+  // On the leader: of supervisors that store traces; on a follower: of the leader.
+  Heartbeats heartbeats;
 
-  // The leader's.
-  FileFetch fetch;                    // of traces
-  std::set<int> traces_stored;        // by whom, of the trial whose trace is being stored
-  int storing_number = 0;             // of that trial; 0: of none
-  int last_number = 0;                // of the trial ordered last
+  // Only on the leader:
+  FileFetch fetch;             // of traces
+  std::set<int> traces_stored; // supervisors that have stored their part of the current trace
+  int storing_number = 0;      // of that trial; 0: of none
+  int last_number = 0;         // of the trial ordered last
   std::map<int, LeaderTrial> leading; // by number: the one that run() waits for, the one ahead
   std::optional<model::TrialSpec> announced; // to be prepared for the next number
   std::int64_t last_event_ns = base::monotonic_ns();

@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
-// What supervisors say to each other, as the content of a Fleet's ReceivedMessage. `trial` is the
-// leader's running number: a message that is late for its trial is dropped.
+// The messages between supervisors, as the content of a Fleet's ReceivedMessage. `trial` is the
+// leader's running number: a message that arrives after its trial is dropped.
 namespace ncclprobe::launch {
 
 // Leader -> all.
@@ -22,7 +22,7 @@ struct TrialOrder {
 NCCLPROBE_FIELDS(TrialOrder, spec)
 // The trial that will most likely be ordered next, under the message's number.
 struct Prepare {
-  std::string spec; // JSON, to the byte what the order will say
+  std::string spec; // JSON, identical byte for byte to the order that follows
 };
 NCCLPROBE_FIELDS(Prepare, spec)
 enum class Haste { normal, fast };
@@ -46,20 +46,20 @@ struct ExchangeWhole {
   wire::Exchange exchange;
 };
 NCCLPROBE_FIELDS(ExchangeWhole, exchange)
-// Others have waited for you for as long as you may take: are you still there?
+// Others have waited for you beyond your deadline: are you still there?
 struct HeartbeatRequest {};
 NCCLPROBE_FIELDS(HeartbeatRequest)
 
 // Before a traced trial: all compare their clocks now.
 struct CompareClocks {};
 NCCLPROBE_FIELDS(CompareClocks)
-// After it, everywhere: its spools are complete.
+// After a traced trial has ended everywhere: its spools are complete.
 struct TraceOver {
   std::string spec; // JSON
 };
 NCCLPROBE_FIELDS(TraceOver, spec)
 
-// Of a file that was made for the trace, the bytes from there on; and at last that all have come.
+// Requests the bytes of a trace file from `offset` on. DropFile says that all bytes have arrived.
 struct SendPiece {
   std::string file;
   std::uint64_t offset = 0;
@@ -70,7 +70,7 @@ struct DropFile {
 };
 NCCLPROBE_FIELDS(DropFile, file)
 
-// Either way: still at work on what the other waits for (heartbeats.h).
+// In both directions: still at work on what the other waits for (heartbeats.h).
 struct Heartbeat {};
 NCCLPROBE_FIELDS(Heartbeat)
 
@@ -82,10 +82,10 @@ NCCLPROBE_FIELDS(ExchangePart, exchange)
 struct ProgressNote {
   int cells_done = 0; // on all its ranks
   std::string phase;  // of its slowest rank
-  int stage = 0;      // how far that phase is
+  int stage = 0;      // position of that phase in their order
 };
 NCCLPROBE_FIELDS(ProgressNote, cells_done, phase, stage)
-struct Finished {}; // all its ranks have their results: what is left is teardown
+struct Finished {}; // all ranks have their results; only teardown is left
 NCCLPROBE_FIELDS(Finished)
 struct TraceStored {              // the answer to TraceOver
   std::vector<std::string> files; // that were made
@@ -96,7 +96,7 @@ struct FilePiece { // to SendPiece
   std::uint64_t offset = 0;
   std::string bytes;
   bool last = false;
-  std::string problem; // why there are none
+  std::string problem; // why there are no bytes
 };
 NCCLPROBE_FIELDS(FilePiece, file, offset, bytes, last, problem)
 
@@ -105,7 +105,7 @@ using MessageBody =
                  TrialReport, Prepare, Finished, CompareClocks, TraceOver, TraceStored, SendPiece,
                  DropFile, FilePiece, HeartbeatRequest, Heartbeat>;
 
-constexpr int k_whole_run = 0; // instead of a trial's number: no trial is to come any more
+constexpr int k_whole_run = 0; // in place of a trial's number: no more trials follow
 
 struct SupervisorMessage {
   int trial = k_whole_run;

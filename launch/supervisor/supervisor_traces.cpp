@@ -15,10 +15,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What the leader waits for the others to store their part of a trace; the run goes on without.
+// How long the leader waits for the others to store their part of a trace; then the run continues
+// without it.
 constexpr auto k_storing_patience = 300s;
-// Of one that does not say that it is still at it. They compare clocks in between, which keeps them
-// all waiting for a while if one is missing.
+// How long it waits for one that sends no heartbeats. They compare clocks in between, and all of
+// them wait for a while if one is missing.
 constexpr auto k_storing_silence = 12s;
 
 // Before a traced trial, and after it.
@@ -27,9 +28,9 @@ constexpr auto k_between_clock_readings = 20ms;
 
 } // namespace
 
-// All supervisors do this at the same time, as often as each other. Those of one host share a
-// clock, which this shows. Several readings, as through two alone every line goes exactly, and says
-// nothing of how far off it is.
+// All supervisors do this at the same time and equally often. The readings of supervisors of one
+// host, which share a clock, check the method. Several readings are taken, because a line fits any
+// two exactly and would not show their error.
 void Supervisor::Impl::read_clock() {
   for (int i = 0; i < k_clock_readings; ++i) {
     if (i > 0)
@@ -39,7 +40,7 @@ void Supervisor::Impl::read_clock() {
       continue;
     }
     spdlog::warn("supervisor {} could not compare its clock with the leader's", fleet.rank());
-    send_heartbeat(); // it took long
+    send_heartbeat(); // it may have taken long
   }
 }
 
@@ -68,8 +69,8 @@ bool Supervisor::Impl::storing(int supervisor) const {
   return !traces_stored.contains(supervisor) || fetch.waits_for(supervisor);
 }
 
-// Leader only: all store their part of the trace, what lies on other disks comes here, and nothing
-// else happens meanwhile.
+// Leader only: all supervisors store their part of the trace, and parts on other disks are copied
+// here. Nothing else happens meanwhile.
 void Supervisor::Impl::end_trace(const model::TrialSpec& spec, int number) {
   traces_stored.clear();
   storing_number = number;
@@ -107,18 +108,18 @@ void Supervisor::Impl::take_stored(int from, int number, const TraceStored& stor
     traces_stored.insert(from);
     return fetch.begin(from, stored.files);
   }
-  if (host_of(from) == host_of(k_leader)) // it is folded from where it lies
+  if (host_of(from) == host_of(k_leader)) // it is read in place
     return;
-  for (const std::string& file : stored.files) // nobody waits for it any more
+  for (const std::string& file : stored.files) // nobody waits for it now
     spdlog::warn("a part of a trace was stored too late and stays on {}: {}", host_of(from), file);
 }
 
-// Nothing is removed there but what has come here.
+// Files are removed there only after they have been copied here.
 void Supervisor::Impl::tell_where_traces_stay(const model::TrialSpec& spec) {
   for (const auto& [supervisor, file] : fetch.give_up())
     spdlog::warn("a part of the trace of trial {} was not fetched and stays on {}: {}", spec.id,
                  host_of(supervisor), file);
-  std::set<std::string> hosts; // one line for each; what lies here is folded
+  std::set<std::string> hosts; // one line per host; files on this host are folded
   for (int supervisor = 0; supervisor < fleet.size(); ++supervisor)
     if (!traces_stored.contains(supervisor) && host_of(supervisor) != host_of(k_leader))
       hosts.insert(host_of(supervisor));

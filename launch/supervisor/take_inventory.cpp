@@ -26,7 +26,7 @@ model::Survey& content_of(wire::Survey& message) {
   return message.survey;
 }
 
-// One look at the worker: the answer, an error, or nothing yet.
+// Checks the worker once: returns the answer, an error, or nothing yet.
 template <typename Message, typename Answer>
 std::optional<base::Result<Answer>> listen(WorkerHandle& worker, const char* what) {
   std::vector<pollfd> watched;
@@ -49,7 +49,7 @@ std::optional<base::Result<Answer>> listen(WorkerHandle& worker, const char* wha
   return std::nullopt;
 }
 
-// Runs the worker with `arguments` on top of the program's own, until it gives its one answer.
+// Runs the worker with `arguments` in addition to the program's own, until its one answer arrives.
 template <typename Message, typename Answer>
 base::Result<Answer> ask(const WorkerProgram& program, const std::vector<std::string>& arguments,
                          std::chrono::milliseconds patience, const char* what) {
@@ -63,9 +63,9 @@ base::Result<Answer> ask(const WorkerProgram& program, const std::vector<std::st
   while (!answer && !deadline.expired())
     answer = listen<Message, Answer>(worker, what);
   if (!answer)
-    answer = base::fail(base::Errc::timed_out, "the {} worker said nothing for {} ms{}", what,
+    answer = base::fail(base::Errc::timed_out, "the {} worker sent nothing for {} ms{}", what,
                         patience.count(), last_words(worker));
-  // What it found counts; how long its libraries take to unload does not.
+  // The answer is here, so its libraries need not be given time to unload.
   worker.stop(stop_ladder(500ms, 500ms, 2000ms));
   while (!worker.over()) {
     worker.serve();

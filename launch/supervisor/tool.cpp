@@ -32,8 +32,8 @@ std::string content_of(int fd) {
 base::Result<std::string> output_of_tool(const std::vector<std::string>& words,
                                          const std::vector<std::string>& environment,
                                          std::chrono::milliseconds patience) {
-  // Its output goes to a file in memory, handed on where workers have their channel: what comes
-  // over the pipe is made printable and cut.
+  // Its output goes to a file in memory, passed as the descriptor that workers use for their
+  // channel. Output through the pipe would be made printable and truncated.
   base::Fd output(::memfd_create("ncclprobe-tool", MFD_CLOEXEC));
   base::Fd handed(::dup(output.get()));
   if (!output || !handed)

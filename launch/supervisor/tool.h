@@ -10,9 +10,9 @@
 
 namespace ncclprobe::launch {
 
-// Runs a program of the system, found on the PATH of `environment`, and returns what it wrote on
-// standard output. Errors: not_found, failed (with the last lines it wrote), timed_out; a tool that
-// cannot even be killed is left behind.
+// Runs a system program, found on the PATH of `environment`, and returns its standard output.
+// Errors: not_found, failed (with its last lines), timed_out. A tool that survives SIGKILL is left
+// behind.
 base::Result<std::string> output_of_tool(const std::vector<std::string>& words,
                                          const std::vector<std::string>& environment,
                                          std::chrono::milliseconds patience);

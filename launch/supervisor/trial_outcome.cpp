@@ -67,7 +67,7 @@ Outcome timed_out(const Trouble& cause, const model::TrialSpec& spec,
                           describe(spec.cells[static_cast<std::size_t>(cause.cell)].label), limit);
   } else if (cause.phase == "done" || cause.phase == "teardown") {
     sort_by([&](const RankReport& rank) { return rank.phase == "done"; });
-    stuck = cause.ranks; // others may just not have been seen to end yet
+    stuck = cause.ranks; // the end of others may just not have been noticed yet
     did_not = fmt::format("did not exit within {} of the last result", limit);
   } else if (cause.phase == "cell") {
     stuck = cause.ranks;
@@ -80,7 +80,7 @@ Outcome timed_out(const Trouble& cause, const model::TrialSpec& spec,
   std::string reason = name_ranks(stuck) + " " + did_not;
   if (!through.empty() && cause.cell >= 0)
     reason += " (" + name_ranks(through) + " did)";
-  if (!cause.reason.empty()) // who could not even be asked
+  if (!cause.reason.empty()) // ranks that could not even be asked
     reason += "; " + cause.reason;
   reason += autopsy(cause, stuck, spec, reports);
   return {OutcomeKind::timed_out, std::move(reason), std::move(stuck)};
@@ -97,7 +97,8 @@ Outcome merged_outcome(const std::vector<const RankReport*>& ranks, int cell) {
   return merged;
 }
 
-// Checked means checked on all ranks; what was found counts either way.
+// The data counts as checked only if all ranks checked it; errors that were found count in any
+// case.
 model::CheckResult merged_check(const std::vector<const RankReport*>& ranks, int cell) {
   model::CheckResult merged;
   merged.checked = true;
@@ -210,7 +211,7 @@ model::TrialRecord make_record(const model::TrialSpec& spec, const std::optional
   for (const RankReport* rank : ranks)
     if (rank->evidence)
       record.evidence.push_back(*rank->evidence);
-  // An interruption after the last result took nothing away.
+  // An interruption after the last result lost nothing.
   bool harmless = all_ended && ended_by.kind == OutcomeKind::not_run;
   if (cause && !harmless)
     record.outcome = model::worse(ended_by, record.outcome);

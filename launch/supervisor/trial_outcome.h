@@ -19,7 +19,7 @@ namespace ncclprobe::launch {
 model::TrialRecord make_record(const model::TrialSpec& spec, const std::optional<Trouble>& cause,
                                std::vector<TrialReport> reports);
 
-// The cause in one line, with ranks and place.
+// The cause in one line, with ranks and where they were.
 model::Outcome outcome_of(const Trouble& cause, const model::TrialSpec& spec,
                           const std::vector<TrialReport>& reports);
 

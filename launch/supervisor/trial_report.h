@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
-// What a supervisor knows about its part of a trial: sent to the leader, who makes the record of
-// it.
+// What a supervisor knows about its part of a trial. It is sent to the leader, which makes the
+// record.
 namespace ncclprobe::launch {
 
 struct RankReport {
   int rank = 0;
   std::string phase = "spawned";
-  int cell = -1;                            // it is in, or was in last
+  int cell = -1;                            // the current or last cell
   std::map<int, model::CellRecord> results; // by cell
   std::optional<model::Evidence> evidence;
 };
@@ -26,7 +26,7 @@ NCCLPROBE_FIELDS(RankReport, rank, phase, cell, results, evidence)
 struct WorkerReport {
   model::WorkerRecord record;
   std::vector<RankReport> ranks;
-  bool lost = false; // did not die
+  bool lost = false; // survived SIGKILL
   // After a missed deadline only:
   std::string state;    // as ps(1) shows it (process_state.h); empty if it had ended
   std::string waits_in; // key of the exchange in which it waited for others
@@ -36,10 +36,10 @@ NCCLPROBE_FIELDS(WorkerReport, record, ranks, lost, state, waits_in, nccl_settin
 
 struct TrialReport {
   std::vector<WorkerReport> workers;
-  // Spawn, or its turn if it was prepared, until its last rank was ready for the first cell; 0 =
+  // From spawn (if prepared: from its turn) until its last rank was ready for the first cell; 0 =
   // never.
   std::int64_t startup_ns = 0;
-  bool prepared = false; // its workers had been started before their turn
+  bool prepared = false; // its workers were started before their turn
 };
 NCCLPROBE_FIELDS(TrialReport, workers, startup_ns, prepared)
 
@@ -47,9 +47,9 @@ NCCLPROBE_FIELDS(TrialReport, workers, startup_ns, prepared)
 struct Trouble {
   enum class Kind {
     interrupted, // the user or the launcher ends the run
-    skipped,     // a worker says that it cannot be done here
-    failed,      // a worker says so, or does not follow the protocol
-    exited,      // it ended without saying why
+    skipped,     // a worker reports that it is impossible here
+    failed,      // a worker reports it, or breaks the protocol
+    exited,      // it exited without a reason
     signalled,   // it was killed by a signal
     timed_out,
   };

@@ -13,9 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Of a worker's stack.
 constexpr std::size_t k_kept_stack_bytes = 8 * 1024;
-// Progress is for people, and a message may land in somebody's measurement.
+// Progress is for people. A message may disturb somebody's measurement.
 constexpr std::chrono::nanoseconds k_progress_interval = 250ms;
 
 bool is_barrier(const std::string& exchange_key) {
@@ -53,7 +52,7 @@ public:
   void on(event::Said& said) {
     auto* position = std::get_if<wire::Position>(&said.message.body);
     if (state_.in<phase::Asking>() && position == nullptr)
-      return; // only one thing is of interest now
+      return; // only one event matters now
     if (asking(said.worker)) {
       record_of(said.worker).position = std::move(position->position);
       record_of(said.worker).stack = position->stack.substr(0, k_kept_stack_bytes);
@@ -93,7 +92,7 @@ public:
 
   void on(event::AllGone&) {
     if (in_any<phase::Prepared, phase::Spoilt, phase::Discarding>())
-      act(action::RemoveSpools{}); // the leader knows nothing of it
+      act(action::RemoveSpools{}); // the leader does not know about it
     else
       report();
     state_.phase = phase::Over{};
@@ -241,7 +240,7 @@ private:
   }
 
   void hear_hello(std::size_t worker, const wire::Hello& hello) {
-    // Another build than ours may be under test, but what a trial is must mean the same to both.
+    // The build under test may differ from ours, but both must have the same protocol and version.
     const model::Setting* asked = asked_program(*state_.spec);
     if (hello.version != base::version() && asked != nullptr)
       return trouble(worker, Trouble::Kind::failed,
@@ -278,14 +277,14 @@ private:
       if (!pending.exchange.contributions.try_emplace(rank, std::move(bytes)).second)
         return break_protocol(worker,
                               fmt::format("contributed to exchange '{}' twice", exchange.key));
-    // What it waits for from here on is not its own doing, and has a limit of its own.
+    // From here on the rank waits for others, which have a limit of their own.
     if (is_barrier(exchange.key))
       for (RankWatch* watch : watches_of(ranks_of(worker)))
         watch->hold();
     pass_on_if_due(pending);
   }
 
-  // To the leader, once all our ranks have contributed and no gate is before it.
+  // Sends it to the leader, once all our ranks have contributed and no gate holds it back.
   void pass_on_if_due(PendingExchange& pending) {
     const std::string& key = pending.exchange.key;
     const bool kept = in_any<phase::Prepared, phase::Spoilt>() ||
@@ -322,7 +321,7 @@ private:
     act(action::Tell{std::move(trouble)});
   }
 
-  // Ranks that are late together are told of together, with the place of the first.
+  // Ranks that are late together are reported together, with the place of the first.
   void look_at_deadlines() {
     Trouble trouble;
     for (const auto& [rank, watch] : state_.watches) {
@@ -369,7 +368,7 @@ private:
       end_asking();
   }
 
-  // Whether workers are being asked, and this one has answered or never will.
+  // True in the phase Asking, which then no longer waits for this worker.
   bool asking(std::size_t answered) {
     auto* asking = std::get_if<phase::Asking>(&state_.phase);
     if (asking == nullptr)
@@ -380,7 +379,7 @@ private:
     return true;
   }
 
-  // What the kernel knows is looked at before anything is killed.
+  // The kernel's view is read before anything is killed.
   void end_asking() {
     act(action::Examine{});
     stop(Haste::normal);

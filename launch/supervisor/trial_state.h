@@ -24,29 +24,29 @@ namespace ncclprobe::launch {
 
 namespace phase {
 
-// The workers were started before the trial's turn. The leader hears nothing of them.
+// The workers were started before the trial's turn. The leader is not informed about them.
 struct Prepared {
-  std::int64_t due_ns = 0; // all ranks wait for their turn by then
+  std::int64_t due_ns = 0; // deadline for all ranks to wait for their turn
 };
-// A preparation failed and is to be discarded.
+// A preparation failed and will be discarded.
 struct Spoilt {
   std::string why;
 };
 struct Running {};
-// The leader was told of trouble and should order a stop. Workers continue until then.
+// Trouble was reported to the leader, which should order a stop. Workers continue until then.
 struct Failing {
   Ask ask = Ask::no;              // yes: a deadline was missed
-  std::int64_t answer_due_ns = 0; // of the leader
+  std::int64_t answer_due_ns = 0; // when the leader should have answered
 };
-// Workers say where they are before they are stopped.
+// Workers report where they are before they are stopped.
 struct Asking {
   std::int64_t until_ns = 0;
   std::set<std::size_t> silent; // workers that have not answered
 };
 struct Stopping {};
-// Likewise, and the leader hears nothing.
+// The same as Stopping, but the leader is not informed.
 struct Discarding {};
-// No process is left, or what is left outlived SIGKILL.
+// No process is left, or the rest survived SIGKILL.
 struct Over {};
 
 } // namespace phase
@@ -71,7 +71,7 @@ struct Said {
   std::size_t worker = 0;
   wire::Message message;
 };
-struct Broke { // its channel
+struct Broke { // its channel broke
   std::size_t worker = 0;
   std::string what;
 };
@@ -80,7 +80,7 @@ struct Exited {
   ExitStatus status;
   std::string last_words;
 };
-struct Examined { // what the kernel says of it
+struct Examined { // what the kernel reports about it
   std::size_t worker = 0;
   std::string state;
   std::string stack;
@@ -98,8 +98,8 @@ struct Delivered {
 struct StopAsked {
   StopOrder order;
 };
-struct LeaderAnswered {}; // our trouble
-struct LeaderHeard {};    // it is busy with something else
+struct LeaderAnswered {}; // it answered the trouble that we reported
+struct LeaderHeard {};    // it sent something, but no answer
 
 } // namespace event
 
@@ -109,7 +109,7 @@ using TrialEvent =
                  event::MeasureGateOpened, event::Delivered, event::StopAsked,
                  event::LeaderAnswered, event::LeaderHeard>;
 
-// What to do, in this order.
+// Actions, to be performed in this order.
 namespace action {
 
 struct Start { // send the worker its part of the trial
@@ -140,13 +140,14 @@ using TrialAction = std::variant<action::Start, action::Send, action::Tell, acti
 
 struct PendingExchange {
   wire::Exchange exchange;
-  std::size_t expected = 0;           // members among our ranks
-  std::optional<std::int64_t> due_ns; // of the whole; none: our part was not passed on yet
+  std::size_t expected = 0; // members among our ranks
+  // Deadline of the whole exchange; none: our part was not sent on yet.
+  std::optional<std::int64_t> due_ns;
   bool complete() const { return exchange.contributions.size() == expected; }
 };
 
 struct TrialState {
-  // Of `workers` only who they are is known: ranks and host. Keeps references to the first two.
+  // Of `workers` only ranks and host are set. Keeps references to the first two arguments.
   TrialState(const model::TrialSpec& spec, const SupervisorOptions& options,
              std::vector<model::WorkerRecord> workers, TrialPhase phase, std::int64_t now_ns);
 
@@ -155,11 +156,11 @@ struct TrialState {
   TrialPhase phase;
   TrialReport report;               // as far as it is known
   std::map<int, RankWatch> watches; // by global rank
-  std::set<std::size_t> troubled;   // workers whose later trouble only follows from their first
+  std::set<std::size_t> troubled;   // workers in trouble: later trouble only follows from the first
   std::set<std::size_t> ended;      // workers
   std::map<std::string, PendingExchange> exchanges;
   bool measure_gate_open = false;
-  // The leader counts as lost then, as it has not answered our trouble.
+  // When the leader counts as lost: it has not answered our trouble.
   std::optional<std::int64_t> leader_lost_ns;
   std::int64_t begun_ns; // spawned, or promoted
   ProgressNote told{-1, "", 0};
@@ -175,14 +176,14 @@ struct TrialState {
   bool at_turn() const { return complete(wire::k_turn_key); }
   bool opened() const; // all ranks are past their own devices
   bool at_measure_gate() const { return complete(wire::k_measure_key) && !measure_gate_open; }
-  bool past_measure_gate() const;  // or it never came to one
+  bool past_measure_gate() const;  // or there was none
   bool measuring() const;          // all ranks are in cells
   bool waits_for_exchange() const; // of others
-  // Ranks have waited in an exchange for as long as the others may take: the leader should know.
+  // Ranks have waited in an exchange beyond the others' deadlines: the leader should be asked.
   bool exchange_overdue(std::int64_t now_ns) const;
 };
 
-// The worker program that the trial asks for; null: ours.
+// The worker program that the trial requests; null: ours.
 const model::Setting* asked_program(const model::TrialSpec& spec);
 
 struct TrialStep {

@@ -50,7 +50,7 @@ std::vector<WorkerEvent> WorkerHandle::serve() {
   if (over())
     return events;
   process_.read_output();
-  // Looked at before the channel is read, so that all it said is heard before its end.
+  // Checked before the channel is read, so that everything it sent is handled before its end.
   bool ended_now = !exit_ && process_.poll_exit();
   if (!stopping_)
     hear(events);
@@ -86,7 +86,7 @@ void WorkerHandle::hear(std::vector<WorkerEvent>& events) {
   if (auto flushed = channel_->flush(); !flushed && flushed.error().code != base::Errc::crashed)
     events.emplace_back(flushed.error());
   more_to_hear_ = false;
-  // What an ended worker had to say is finite.
+  // An ended worker sends nothing more, so this loop ends.
   for (int heard = 0; heard < k_messages_per_turn || process_.poll_exit(); ++heard) {
     auto message = channel_->receive(base::Deadline::after(0ns));
     if (!message) {
@@ -109,7 +109,7 @@ void WorkerHandle::send(const wire::Message& message) {
   if (!channel_ || silent_until_)
     return;
   channel_->enqueue(message);
-  (void)channel_->flush(); // a failure shows when reading
+  (void)channel_->flush(); // reading reports a failure
 }
 
 void WorkerHandle::stop(StopLadder ladder) {

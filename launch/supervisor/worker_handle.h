@@ -14,24 +14,24 @@
 
 namespace ncclprobe::launch {
 
-// What can be heard from a worker: a message, a broken channel, or its end.
+// What a worker can send: a message, a broken channel, or its end.
 using WorkerEvent = std::variant<wire::Message, base::Error, ExitStatus>;
 
-// One worker process and the channel to it. Never waits: watch() says what to poll for, serve()
-// deals with what has come and moves an ongoing stop on.
+// One worker process and its channel. Never waits: watch() returns what to poll for, serve()
+// handles what has arrived and continues an ongoing stop.
 class WorkerHandle {
 public:
   static base::Result<WorkerHandle> launch(const Command& command);
 
   void watch(std::vector<pollfd>& into);
-  // What came, in order; the end is the last thing heard. `polled` is the vector that watch() added
-  // to.
+  // Events in order; the end is the last one. `polled` is the vector that watch() added to.
   std::vector<WorkerEvent> serve(const std::vector<pollfd>& polled);
   // The same without a poll before it: looks at everything.
   std::vector<WorkerEvent> serve();
 
   void send(const wire::Message& message);
-  // From now on nothing is heard from it. A second call with a shorter ladder hurries it.
+  // Nothing it sends is handled from now on. A second call with a shorter ladder speeds the stop
+  // up.
   void stop(StopLadder ladder);
 
   pid_t pid() const { return process_.pid(); }
@@ -39,9 +39,9 @@ public:
   bool ended() const { return exit_.has_value(); }
   bool stopped() const { return stopping_; }
   bool gone() const { return gone_; } // with its whole group
-  bool lost() const { return lost_; } // did not go: it is left alone
+  bool lost() const { return lost_; } // survived SIGKILL; it is left alone
   bool over() const { return gone_ || lost_; }
-  // Its group has to be looked at again soon, and no descriptor will tell when.
+  // Its group must be checked again soon; no descriptor will announce it.
   bool ending() const { return !over() && (ended() || stopping_); }
   std::string output_tail(std::size_t size) const { return process_.output().tail(size); }
 
@@ -54,9 +54,10 @@ private:
   Process process_;
   std::optional<wire::Channel> channel_;
   std::optional<ExitStatus> exit_;
-  std::optional<base::Deadline> silent_until_; // it closed the channel and should end by then
+  // When it should have ended after closing the channel.
+  std::optional<base::Deadline> silent_until_;
   std::optional<base::Deadline> clear_until_;
-  bool more_to_hear_ = false; // read already, so that no descriptor will announce it
+  bool more_to_hear_ = false; // already read, so no descriptor will announce it
   std::size_t first_watched_ = 0;
   std::size_t watched_ = 0;
   StopLadder ladder_;

@@ -36,11 +36,11 @@ struct Scene {
 
 } // namespace
 
-TEST_CASE("a rank that never got ready is the cause, not those that wait for it") {
+TEST_CASE("a rank that never became ready is the cause, not those that wait for it") {
   Scene scene("ready");
   scene.worker(2).ranks[0].phase = "started";
 
-  CHECK(scene.cause_found() == "rank 2 never got ready, the others wait");
+  CHECK(scene.cause_found() == "rank 2 never became ready, the others wait");
 }
 
 TEST_CASE("a stopped worker and one that hangs in the kernel are seen from outside") {
@@ -79,7 +79,7 @@ TEST_CASE("a rank that the others wait for in the communicator's start is named"
   for (int rank : {0, 1, 3})
     scene.worker(rank).waits_in = "world";
 
-  CHECK(scene.cause_found() == "rank 2 did not come to where ranks 0,1,3 wait");
+  CHECK(scene.cause_found() == "rank 2 did not reach the point where ranks 0,1,3 wait");
 }
 
 TEST_CASE("NCCL's words about the network lead to the variable that helps") {

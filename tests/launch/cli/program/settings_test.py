@@ -42,7 +42,7 @@ class Settings(ProgramTest):
         self.assertIn("cpu_affinity = [ 'core', '0,2' ]", printed.stdout)
         self.assertIn("cpu_affinity=0,2", listed.stdout)
         self.assertEqual(wrong.returncode, 2)
-        self.assertIn("--cpu-affinity: 'near' is no choice of CPUs (numa, none, launcher, core, or CPUs", wrong.stderr)
+        self.assertIn("--cpu-affinity: 'near' is not a choice of CPUs (numa, none, launcher, core, or CPUs", wrong.stderr)
 
     def test_workers_are_compared_over_steps_and_a_changed_one_stops_the_resume(self):
         workers = []
