@@ -26,7 +26,7 @@
 namespace ncclprobe::cli {
 namespace {
 
-// Becomes another program of ours; returns an exit code only if that fails.
+// Executes another program of ours; returns (an exit code) only if that fails.
 int become(const std::filesystem::path& program, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), program.string());
   std::vector<char*> pointers;
@@ -53,7 +53,7 @@ std::vector<Usage> all_usages(const World& world) {
   return usages;
 }
 
-// How many words the option takes with its value; 0: no command has it.
+// The number of words of the option and its value; 0: no command has it.
 int words_of(const std::vector<Command>& all, const std::string& word) {
   if (is_size_or_ranks_of_nccl_tests(word))
     return 2;
@@ -65,7 +65,8 @@ int words_of(const std::vector<Command>& all, const std::string& word) {
   return 0;
 }
 
-// The first word that is neither an option nor the value of one; none behind an unknown option.
+// The first word that is neither an option nor the value of one; the end if an unknown option comes
+// before it.
 std::vector<std::string>::iterator first_bare_word(const std::vector<Command>& all,
                                                    std::vector<std::string>& words) {
   auto word = words.begin();

@@ -8,11 +8,11 @@ namespace ncclprobe::cli {
 
 struct World; // session.h
 
-// All commands of ncclprobe. Those of ncclprobe-report become that program. `world` must outlive
-// them.
+// All commands of ncclprobe. For those of ncclprobe-report this process executes that program.
+// `world` must outlive them.
 std::vector<Command> commands(const World& world);
 
-// Does what the world's arguments say. Returns an exit code.
+// Runs the program with the world's arguments. Returns an exit code.
 int run_program(const World& world);
 
 } // namespace ncclprobe::cli

@@ -12,19 +12,18 @@
 namespace ncclprobe::cli {
 
 struct ClaimOptions : ResultOptions {
-  std::optional<double> sync_change, step_change; // as said
+  std::optional<double> sync_change, step_change; // as stated
   analysis::cost_model::Claim claim;
-  std::filesystem::path run_file; // whose steps say how much is exposed; may be empty
-  std::string setting;            // of that run, whose measured changes are the claim; may be empty
+  std::filesystem::path run_file; // its steps give the exposed share; may be empty
+  std::string setting; // setting of that run; its measured changes are the claim; may be empty
 };
 
 Usage claim_usage(ClaimOptions& into);
 
-// "-9%" -> -0.09. Errors: invalid_argument for what is no change of a time, which cannot fall below
-// -100%.
+// "-9%" -> -0.09. Errors: invalid_argument unless it is a change of a time, which is above -100%.
 base::Result<double> parse_change(const std::string& text);
 
-// Says what the claim means. Returns the exit code (0, 2, 9).
+// Prints what the claim means. Returns the exit code (0, 2, 9).
 int check_claim(ClaimOptions options, std::ostream& out, std::ostream& err);
 
 } // namespace ncclprobe::cli

@@ -6,11 +6,11 @@
 
 namespace ncclprobe::cli {
 
-// A command of the program: what its line may say, and what it does then. Adding one is a line in
-// commands.cpp, or in report_commands.cpp for those that ncclprobe-report runs.
+// A command of the program: its options and its function. Adding one takes a line in commands.cpp,
+// or in report_commands.cpp if ncclprobe-report runs it.
 struct Command {
   Usage usage;
-  std::function<int()> run; // with what was parsed into the usage; returns an exit code
+  std::function<int()> run; // uses what was parsed into the usage; returns an exit code
 };
 
 // `usage` binds options to the struct that `run` takes.

@@ -28,7 +28,7 @@ int exit_code_of(const base::Error& error) {
   case Errc::mismatch:
   case Errc::unavailable:
   case Errc::unsupported:
-  case Errc::protocol: // another program than ours was started, or another build of it
+  case Errc::protocol: // not our program was started, or another build of it
   case Errc::crashed:
   case Errc::timed_out:
     return base::k_exit_environment;
@@ -78,7 +78,8 @@ base::Result<void> check_destination(const base::Destination& to) {
 }
 
 void Tally::add(const model::TrialRecord& trial) {
-  // A companion measures nothing; what it cannot show is in the report. But wrong data is wrong.
+  // A companion measures nothing, and the report says what it could not show. But wrong data
+  // counts.
   if (trial.spec.purpose == model::Purpose::companion) {
     for (const model::CellRecord& cell : trial.cells)
       wrong_ += cell.outcome.kind == model::OutcomeKind::wrong_data ? 1 : 0;

@@ -19,23 +19,23 @@ int exit_code_of(const base::Error& error);
 // Prints the error on stderr and returns its exit code.
 int give_up(const base::Error& error);
 
-// The same for an exception that nobody expected: a lack of memory or processes, or a defect.
+// The same for an unexpected exception: a lack of memory or processes, or a bug.
 int give_up_after(const std::exception& error);
 
 // Prints a result on stdout; k_exit_output, with a message, if it cannot be written.
 int show(const std::string& text, int exit_code);
 
-// The same into a file, or on stdout if none is named. Files of results are looked at with programs
-// that obey terminals, so what is unsafe there is escaped in them too.
+// The same to a file, or to stdout if none is named. Text that is unsafe for a terminal is escaped
+// in files too, because people look at them on a terminal.
 int deliver(const std::string& text, const base::Destination& to, int exit_code);
 // The same for a report, in the format that was asked for; as wide as the terminal where it is
 // shown.
 int deliver(const analysis::Report& report, const ResultOptions& how, int exit_code);
 
-// Whether deliver() could write there: before anything is done that takes long.
+// Checks that deliver() can write there; before any slow work.
 base::Result<void> check_destination(const base::Destination& to);
 
-// How the trials of a run went, in one exit code.
+// Combines the outcomes of a run's trials into one exit code.
 class Tally {
 public:
   void add(const model::TrialRecord& trial);

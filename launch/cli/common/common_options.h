@@ -10,17 +10,17 @@
 #include <filesystem>
 #include <map>
 
-// Options that several commands have: each is the same everywhere.
+// Options that several commands share, with the same meaning everywhere.
 namespace ncclprobe::cli {
 
-inline constexpr int k_most = 1'000'000; // of what is counted: ranks, repeats, batches
+inline constexpr int k_most = 1'000'000; // limit of counts: ranks, repeats, batches
 
 template <typename T>
 Words<std::vector<T>> numbers(T least, T most = k_most) {
   return list_of(number_words<T>(least, most));
 }
 
-// Of commands that measure. Unset: as their default job has it.
+// For commands that measure. Unset: as in their default job.
 struct MeasuringOptions {
   std::optional<std::string> backend;
   std::optional<int> ranks;
@@ -29,13 +29,13 @@ struct MeasuringOptions {
   std::vector<model::Setting> libraries;
   std::optional<std::int64_t> cell_deadline_ns, startup_deadline_ns;
   std::optional<std::string> output; // the run file; or the report's, by its suffix
-  bool force = false; // replace the run file; with --resume: although machine or environment differ
+  bool force = false; // replace the run file; with --resume: accept another machine or environment
   std::optional<analysis::Format>
-      format; // of the report; unset: a table, and where the run file is
+      format; // of the report; unset: a table and the place of the run file
   base::Verbosity verbosity = base::Verbosity::normal;
 };
 
-// "real": without the synthetic one.
+// real_backend_option() lacks the synthetic backend.
 Option backend_option(std::optional<std::string>& into);
 Option real_backend_option(std::optional<std::string>& into);
 Option ranks_option(std::optional<int>& into, int most);
@@ -45,7 +45,7 @@ Options timeout_options(MeasuringOptions& into);
 
 Words<std::filesystem::path> path_words(std::string example);
 
-// Of commands that read runs and traces.
+// For commands that read runs and traces.
 Option input_option(const char* name, std::filesystem::path& into, const char* help,
                     OptionDetails details = {.positional = true, .required = true});
 Option trial_option(std::optional<int>& into, OptionDetails details = {});
@@ -56,9 +56,9 @@ Option price_option(std::map<std::string, double>& into, const char* help,
 
 Option run_file_option(std::optional<std::string>& into); // --output
 
-// Of commands whose result is a text.
+// For commands whose result is a text.
 Option format_option(std::string& into, const char* help, std::vector<std::string> choices);
-// --format, whose default is the first, --output, --force, --quiet, --verbose.
+// --format (default: the first), --output, --force, --quiet, --verbose.
 Options result_options(ResultOptions& into, std::vector<std::string> formats,
                        const char* help = "{}");
 Option format_option(std::optional<analysis::Format>& into);
@@ -66,7 +66,7 @@ Options text_file_options(base::Destination& into); // --output, --force
 Option force_option(base::Overwrite& into, const char* help);
 Options log_options(base::Verbosity& into); // --quiet, --verbose
 
-// Of commands that measure. `environment`: when they end with k_exit_environment.
+// For commands that measure. `environment`: the meaning of k_exit_environment.
 std::vector<ExitMeaning> measurement_exits(const char* environment);
 
 } // namespace ncclprobe::cli

@@ -8,11 +8,11 @@
 
 namespace ncclprobe::cli {
 
-// What ncclprobe wrote there, as its beginning shows. A run that was never folded has no file yet.
+// The kind of a file, by its beginning. An unfolded run has no file yet.
 enum class FileKind { other, run, topology, examination };
 FileKind kind_of_file(const std::string& file);
 
-// The error of a command that could not read the file. If another command could, the hint names it.
+// Adds a hint to the error of a command that could not read the file, if another command can.
 base::Error with_right_command(base::Error error, const std::string& file);
 
 } // namespace ncclprobe::cli

@@ -12,7 +12,7 @@ bool is_number(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// Whether nccl-tests means another thing than we do, or we nothing.
+// True if only nccl-tests has this option, or means something else by it.
 bool is_of_nccl_tests(const std::string& option, const std::string& value) {
   return is_size_or_ranks_of_nccl_tests(option) || (option == "-f" && is_number(value)) ||
          (option == "-c" && (value == "0" || value == "1"));

@@ -9,29 +9,30 @@
 
 namespace ncclprobe::cli {
 
-// What few options need to say of themselves.
+// Details that few options need.
 struct OptionDetails {
   std::string also = {};    // another name: "-s", or "--root"
-  std::string initial = {}; // the default, where the bound value does not hold it: "the model's"
+  std::string initial = {}; // the default, if the bound value does not hold it: "the model's"
   std::string example = {}; // empty: an example of the value's type
   std::vector<std::string> needs = {};    // names of options, "buckets"
-  std::vector<std::string> excludes = {}; // an option that is said wins over these of a plan file
+  std::vector<std::string> excludes = {}; // a given option overrides these of a plan file
   std::string part = {};                  // only for training steps that have this part: "ddp"
   bool positional = false;
   bool required = false;
   bool repeats = false; // may be given several times
 };
 
-// One option of a command. This is its only description: the command line, both directions of plan
-// files, help, man pages, shell completion and docs/options.md are made from it. It is bound to one
-// object, which it reads into.
+// One option of a command, described only here: the command line, both directions of plan files,
+// help, man pages, shell completion and docs/options.md are made from it. It is bound to one object
+// and stores its value there.
 struct Option : OptionDetails {
   std::string name = {};  // "bucket-view"
-  std::string value = {}; // what the help calls its argument, "SIZE,..."; empty: a flag
+  std::string value = {}; // name of its argument in the help, "SIZE,..."; empty: a flag
   std::string help = {};
   // Errors: invalid_argument.
   std::function<base::Result<void>(const std::string&)> read = {};
-  // One text for each time that the option would be given; empty: not said. read() reads them back.
+  // One text for each time that the option would be given; empty: not given. read() can read them
+  // back.
   std::function<std::vector<std::string>()> write = {};
   std::vector<std::string> choices = {};
   std::string group = {};
@@ -48,8 +49,8 @@ Option make_option(const char* name, const char* value, const char* help, Option
                    std::function<base::Result<void>(const std::string&)> read,
                    std::function<std::vector<std::string>()> write);
 
-// Of a value and its words. `into` must outlive the option. An optional is unset until the option
-// is said; of any other type, what it holds now is the default.
+// An option with one value. `into` must outlive it. An optional is unset until the option is given;
+// for any other type its current value is the default.
 template <typename Bound, typename T>
 Option option(const char* name, const char* value, Bound& into, Words<T> words, const char* help,
               OptionDetails details = {}) {
@@ -77,7 +78,7 @@ Option option(const char* name, const char* value, Bound& into, Words<T> words, 
   return made;
 }
 
-// An option that may be repeated: each time appends one.
+// An option that may be repeated; each time appends a value.
 template <typename T>
 Option repeated(const char* name, const char* value, std::vector<T>& into, Words<T> words,
                 const char* help, OptionDetails details = {}) {
@@ -99,10 +100,10 @@ Option repeated(const char* name, const char* value, std::vector<T>& into, Words
       });
 }
 
-// Turns it on.
+// An option without a value; it sets `into` to true.
 Option flag(const char* name, bool& into, const char* help, OptionDetails details = {});
 
-// Gives options without a default those that the same options of a filled object write.
+// Gives options without a default the values that the same options of a filled object write.
 void add_defaults(Options& options, const Options& filled);
 Option excluding(Option option, const std::vector<std::string>& others);
 Options in_group(const char* title, Options options);

@@ -40,7 +40,8 @@ Result<std::int64_t> parse_time_ns(const std::string& text) {
   if (auto time_ns = base::parse_duration_ns(is_number ? text + "ms" : text);
       time_ns && *time_ns > 0)
     return *time_ns;
-  return fail(base::Error{Errc::invalid_argument, fmt::format("'{}' is no time above zero", text),
+  return fail(base::Error{Errc::invalid_argument,
+                          fmt::format("'{}' is not a time above zero", text),
                           "write 10.2ms, 310us or 1.5s; a number alone means milliseconds"});
 }
 
@@ -62,7 +63,7 @@ Result<void> add_price(const std::string& text, std::map<std::string, double>& p
   auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (error != std::errc{} || end != number.data() + number.size() ||
       !(value > 0 && value < 1e12) || equals == 0)
-    return fail(base::Error{Errc::invalid_argument, fmt::format("'{}' is no price", text),
+    return fail(base::Error{Errc::invalid_argument, fmt::format("'{}' is not a price", text),
                             "such as T4=800, or 800 for any GPU"});
   prices[equals == std::string::npos ? "" : text.substr(0, equals)] = value;
   return {};

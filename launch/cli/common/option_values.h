@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-// Values that the command line and plan files have in common.
+// Readers of values on the command line and in plan files.
 namespace ncclprobe::cli {
 
 // "0-3:NCCL_HOSTID=a" -> the setting for ranks 0 to 3. Errors: invalid_argument.

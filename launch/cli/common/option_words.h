@@ -13,8 +13,8 @@
 #include <type_traits>
 #include <vector>
 
-// Values in words, as the command line and plan files have them: how a text is read, and written so
-// that it reads back. Errors of all readers: invalid_argument, saying what is possible.
+// How values are read from and written to text, on the command line and in plan files. A written
+// text can be read back. Errors of all readers: invalid_argument, with the possible values.
 namespace ncclprobe::cli {
 
 template <typename T>
@@ -22,7 +22,7 @@ struct Words {
   std::function<base::Result<T>(const std::string&)> read;
   std::function<std::string(const T&)> write;
   std::string example;
-  std::vector<std::string> choices = {}; // all there are; empty: too many to list
+  std::vector<std::string> choices = {}; // all choices; empty: too many to list
 };
 
 template <typename T>
@@ -33,7 +33,7 @@ std::string word(const T& value) {
     return fmt::format("{}", value);
 }
 
-// The name of an enumerator; `what` it is for the message.
+// The name of an enumerator; `what` names its type in messages.
 template <typename T>
 Words<T> name_words(const char* what) {
   std::vector<std::string> names;
@@ -57,7 +57,7 @@ Words<T> number_words(T least, T most) {
           word<T>, word(std::min<T>(std::max<T>(least, 2), most))};
 }
 
-// Values between commas, repeated ones once.
+// Values separated by commas; duplicates count once.
 template <typename T>
 Words<std::vector<T>> list_of(Words<T> one) {
   return {[one](const std::string& text) -> base::Result<std::vector<T>> {
@@ -80,7 +80,7 @@ Words<std::vector<T>> list_of(Words<T> one) {
           one.example, one.choices};
 }
 
-// Only values for which this holds; `otherwise` says why another is refused.
+// Accepts only values for which this holds; `otherwise` is the message for others.
 template <typename T>
 Words<T> such_that(Words<T> words, bool (*holds)(const T&), const char* otherwise) {
   words.read = [=, read = words.read](const std::string& text) -> base::Result<T> {
@@ -92,7 +92,7 @@ Words<T> such_that(Words<T> words, bool (*holds)(const T&), const char* otherwis
   return words;
 }
 
-// Names of data types between commas; PyTorch's users say fp32 where we say f32.
+// Names of data types separated by commas; fp32 works too, as in PyTorch.
 template <typename T>
 Words<std::vector<T>> float_names(const char* what) {
   Words<std::vector<T>> names = list_of(name_words<T>(what));
@@ -104,7 +104,7 @@ Words<std::vector<T>> float_names(const char* what) {
   return {read, names.write, names.example, names.choices};
 }
 
-// Values between commas; brackets keep one with a comma together: "Ring,[Ring,Tree]".
+// Values separated by commas; brackets hold a value with a comma: "Ring,[Ring,Tree]".
 std::string bracketed_list(const std::vector<std::string>& values);
 
 Words<std::string> text_words(std::string example);

@@ -6,14 +6,14 @@
 
 namespace ncclprobe::cli {
 
-// A new folder for temporary files, which this user alone can read. Gone with the object.
+// A new folder for temporary files that only this user can read. The destructor removes it.
 class PrivateFolder {
 public:
   PrivateFolder();
   ~PrivateFolder();
   PrivateFolder(const PrivateFolder&) = delete;
   PrivateFolder& operator=(const PrivateFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; } // empty: it could not be made
+  const std::filesystem::path& path() const { return path_; } // empty: it could not be created
 
 private:
   std::filesystem::path path_;

@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view k_steps = "step:";
 
 base::Error no_window(const std::string& text) {
-  return {Errc::invalid_argument, fmt::format("'{}' is no window", text),
+  return {Errc::invalid_argument, fmt::format("'{}' is not a window", text),
           "write begin:end, such as 0:5ms, :500ms or 1.2s:, or step:3 or step:3-5"};
 }
 
@@ -45,7 +45,7 @@ std::string length_text(std::int64_t ns) {
   return fmt::format("{:.3f} ms", static_cast<double>(ns) / 1e6);
 }
 
-// The begin and end of what a rank's host and device did, and of what is timed of it.
+// Begin and end of the events of a rank's host and device, and of its timed part.
 class RankExtent {
 public:
   explicit RankExtent(const RankTrace& trace, const std::optional<ClockModel>& gpu)
@@ -157,7 +157,8 @@ base::Error empty_window(const WindowRequest& window, const TraceExtent& extent)
 Result<Span> resolve(const WindowRequest& window, const TraceExtent& extent) {
   if (window.steps) {
     if (extent.steps.empty())
-      return fail({Errc::not_found, "the trace has no steps: nobody told what is repeated",
+      return fail({Errc::not_found,
+                   "the trace has no steps, because it does not record what is repeated",
                    "give times, such as 0:5ms"});
     if (window.steps->last >= extent.steps.size())
       return fail({Errc::not_found, fmt::format("the trace has no step {}", window.steps->last),
@@ -167,7 +168,7 @@ Result<Span> resolve(const WindowRequest& window, const TraceExtent& extent) {
       span.end = std::max(span.end, extent.steps[i].span.end);
     return span;
   }
-  // Without a begin from the first event on: what is before the timed part is wanted too.
+  // Without a begin, from the first event on, which may precede the timed part.
   Span span{window.from_ns ? extent.timed_ns + *window.from_ns : extent.first_ns,
             window.until_ns ? extent.timed_ns + *window.until_ns : INT64_MAX};
   if (span.begin > extent.last_ns || span.end <= extent.first_ns)

@@ -11,7 +11,7 @@
 
 namespace ncclprobe::cli {
 
-// A part of a trace as users ask for it: "0:5ms", "2s:", ":500ms" count from the begin of its timed
+// A part of a trace as users write it: "0:5ms", "2s:", ":500ms" count from the begin of the timed
 // part; "step:3" and "step:3-5" are whole steps.
 struct WindowRequest {
   std::string text;
@@ -21,7 +21,7 @@ struct WindowRequest {
   };
   std::optional<Steps> steps;
 };
-// Errors: invalid_argument, with how to write it.
+// Errors: invalid_argument, with examples.
 base::Result<WindowRequest> parse_window(const std::string& text);
 
 inline constexpr const char* k_window_help =
@@ -30,9 +30,8 @@ inline constexpr const char* k_window_help =
 
 // Where a trace and its steps lie, on the clock of the first rank's host, ns.
 struct TraceExtent {
-  std::int64_t first_ns = 0; // any event
-  // The first operation or kernel of the timed part; where nobody told what is timed, the first of
-  // all.
+  std::int64_t first_ns = 0; // of any event
+  // The first operation or kernel of the timed part; the first event if the timed part is unknown.
   std::int64_t timed_ns = 0;
   std::int64_t last_ns = 0;
   struct Step {
@@ -41,22 +40,22 @@ struct TraceExtent {
   };
   std::vector<Step> steps; // in the order in which they began
 };
-// Of the ranks whose clocks are known. Reads them all. Errors: those of the source, not_found if
-// there is nothing in it.
+// Covers the ranks whose clocks are known, and reads them all. Errors: those of the source,
+// not_found if it has no events.
 base::Result<TraceExtent> extent_of(const analysis::timeline::TraceSource& source,
                                     const analysis::timeline::Clocks& clocks);
 
-// Errors: not_found for steps that are not there, and for a time before or behind the whole trace;
-// with what it has.
+// Errors: not_found for steps that do not exist, and for times outside the whole trace; with the
+// extent of the trace.
 base::Result<analysis::timeline::Span> resolve(const WindowRequest& window,
                                                const TraceExtent& extent);
 // "the timed part lasts 12.3 ms (40 steps, 0 to 39) and begins 1.2 s after the first event"
 std::string describe(const TraceExtent& extent);
-// The error of a window in which nothing lies.
+// The error of an empty window.
 base::Error empty_window(const WindowRequest& window, const TraceExtent& extent);
 
-// The source, less what is outside of the window: of a trace with steps only whole ones are left.
-// `told`: what that is. Errors: as resolve(); not_found if nothing is left.
+// The source without the parts outside the window; of a trace with steps, only whole steps are
+// left. `told`: a description of that. Errors: as resolve(); not_found if nothing is left.
 base::Result<analysis::timeline::TraceSource>
 restricted(analysis::timeline::TraceSource source, const WindowRequest& window, std::string& told);
 

@@ -11,7 +11,7 @@
 
 #include <filesystem>
 
-// The only unit that knows CLI11.
+// The only unit that uses CLI11.
 namespace ncclprobe::cli {
 namespace {
 
@@ -59,7 +59,7 @@ void relate(CLI::App& app, const Options& options) {
   }
 }
 
-// What is near to a word that nobody knows; empty if nothing is.
+// A suggestion for an unknown word; empty if none is similar.
 std::string did_you_mean(const Usage& usage, std::string_view word) {
   std::vector<std::string_view> names;
   for (const Option& one : usage.options) {
@@ -87,7 +87,7 @@ std::string mistake(const Usage& usage, const CLI::App& app, const CLI::Error& e
                      text);
 }
 
-// A file's suffix says its format, unless --format does: ".json" is json, ".xml" nccl-xml.
+// A file's suffix selects the format, unless --format is given: ".json" is json, ".xml" nccl-xml.
 Result<void> take_format_of_output(Options& options) {
   auto format = std::ranges::find(options, "format", &Option::name);
   auto output = std::ranges::find(options, "output", &Option::name);

@@ -20,34 +20,34 @@ struct ExitMeaning {
   const char* meaning;
 };
 
-// What a command's line may say, and all that is written about it.
+// The options of a command, and all texts about it.
 struct Usage {
   const char* name;       // "run"
   const char* summary;    // one line, for the list of commands
-  const char* about = ""; // paragraphs behind the options
+  const char* about = ""; // paragraphs after the options
   std::vector<Example> examples;
-  std::vector<ExitMeaning> exits = {}; // beside those that all commands have
+  std::vector<ExitMeaning> exits = {}; // in addition to those of all commands
   Options options;
-  // After parsing: what one option alone cannot tell. Errors: invalid_argument.
+  // Checks that need several options; runs after parsing. Errors: invalid_argument.
   std::function<base::Result<void>(const Options&)> check = {};
-  std::shared_ptr<void> bound = {}; // what the options read into, where nobody else keeps it
+  std::shared_ptr<void> bound = {}; // owner of what the options store into, if nobody else is
 };
 
-// Of commands whose result is a text (result_options()).
+// For commands whose result is a text (result_options()).
 struct ResultOptions {
   std::string format;
   base::Destination output; // without a file: standard output
   base::Verbosity verbosity = base::Verbosity::normal;
 };
 
-// Why a command line is not run any further.
+// Why a command line is not run.
 struct Leave {
   enum class Why { help, version, mistake } why;
   std::string text; // the help, or what is wrong
 };
 
-// Reads the words, without program and command, into the usage's options. No option takes an empty
-// value: it is what an unset variable of a script leaves.
+// Parses the words, without program and command, into the usage's options. Empty values are
+// refused, because they come from unset variables of scripts.
 std::optional<Leave> parse(Usage& usage, const std::vector<std::string>& words);
 
 } // namespace ncclprobe::cli

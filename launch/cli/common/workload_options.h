@@ -13,8 +13,8 @@
 
 namespace ncclprobe::cli {
 
-// What the command line and a plan file say of the training step to measure. Unset: not said.
-// Several values of one option are all measured.
+// The training step to measure, from the command line and a plan file. Unset: not given. If an
+// option has several values, all are measured.
 struct WorkloadOptions {
   std::optional<workload::StepPattern> pattern;
   std::optional<std::string> model; // name or file
@@ -42,8 +42,8 @@ struct WorkloadOptions {
   bool operator==(const WorkloadOptions&) const = default;
 };
 
-// Calls one(value, member of StepRequest) for what has one value, and several(values, member) for
-// what may have several.
+// Calls one(value, member of StepRequest) for options with one value, and several(values, member)
+// for options with several.
 template <typename One, typename Several>
 void for_each_value(const WorkloadOptions& said, One one, Several several) {
   using workload::StepRequest;
@@ -67,10 +67,10 @@ void for_each_value(const WorkloadOptions& said, One one, Several several) {
 }
 
 inline constexpr std::uint64_t k_default_batch = 8;
-// What a step has where nothing is said of it.
+// The defaults of a step.
 WorkloadOptions default_step();
 
-// The options of a step, and those of `predict` alone, which knows steps by what was measured.
+// The options of a step; and those that `predict` uses to select measured steps.
 Options workload_options(WorkloadOptions& into);
 Options predicted_step_options(WorkloadOptions& into);
 

@@ -60,7 +60,7 @@ int judge_offline(const DoctorOptions& options) {
   if (!one) {
     give_up(with_right_command(
         {base::Errc::invalid_argument,
-         fmt::format("{} is no examination: {}", options.offline, one.error().message),
+         fmt::format("{} is not an examination: {}", options.offline, one.error().message),
          "give a file that `ncclprobe doctor --format json` wrote"},
         options.offline));
     return base::k_exit_usage;

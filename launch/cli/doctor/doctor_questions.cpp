@@ -82,7 +82,7 @@ Result<void> read_all(int fd, const std::string& name, analysis::LogScanner& sca
     line_bytes = end == bytes.npos ? line_bytes + bytes.size() : bytes.size() - end - 1;
     if (line_bytes > k_most_line_bytes)
       return base::fail(base::Errc::invalid_argument,
-                        "{} has a line of more than {} MiB, and so is no log", name,
+                        "{} has a line of more than {} MiB, so it is not a log", name,
                         k_most_line_bytes >> 20);
     scanner.feed(bytes);
   }

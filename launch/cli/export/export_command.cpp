@@ -32,7 +32,7 @@ using analysis::trace_export::Alignment;
 using analysis::trace_export::EventSink;
 using analysis::trace_export::RankRows;
 
-// The ranks that are wanted, and one clock for all.
+// The selected ranks, with one clock for all.
 class Selection {
 public:
   static Result<Selection> make(const store::TraceFile& trace, const ExportOptions& options) {
@@ -64,7 +64,7 @@ public:
 
   Alignment alignment_of(int rank) const {
     const auto& of_rank = clocks_.ranks.at(rank);
-    // A clock that nobody compared begins with the trace.
+    // A clock that was never compared counts from the begin of the trace.
     std::int64_t own = of_rank.host ? 0 : own_offset(rank);
     auto host = [this, &of_rank, own](std::uint64_t ns) -> std::optional<std::int64_t> {
       return of_rank.host ? of_rank.host->to_reference(ns) - first_ns_
@@ -77,13 +77,13 @@ public:
     };
     return {host, gpu, from_ns_, until_ns_};
   }
-  // The error of having written nothing.
+  // The error if nothing was written.
   base::Error nothing() const {
     return options_.window ? empty_window(*options_.window, extent_)
                            : base::Error{Errc::not_found, "the trace holds no events", ""};
   }
 
-  // The window on the rank's own clock, with room for what clocks drift in between.
+  // The window on the rank's own clock, widened by the drift of the clocks.
   store::TraceWindow window_of(int rank) const {
     constexpr std::int64_t k_room_ns = 100'000'000;
     std::uint64_t any = trace_.first_ns(rank);
@@ -130,7 +130,8 @@ private:
     first_ns_ = first == INT64_MAX ? 0 : first;
   }
 
-  // Times then count from the timed part's begin, or from the window's if that is before.
+  // With a window, times count from the begin of the timed part, or of the window if that is
+  // earlier.
   Result<void> find_window() {
     NCCLPROBE_TRY_ASSIGN(const auto source, trace_source(trace_, nullptr));
     NCCLPROBE_TRY_ASSIGN(extent_, extent_of(source, clocks_));
@@ -146,7 +147,7 @@ private:
   const ExportOptions& options_;
   std::vector<int> ranks_;
   analysis::timeline::Clocks clocks_;
-  std::int64_t first_ns_ = 0; // what times count from, on the clock of the first rank's host
+  std::int64_t first_ns_ = 0; // origin of times
   TraceExtent extent_;        // with a window
   std::int64_t from_ns_ = 0;  // since first_ns_
   std::int64_t until_ns_ = INT64_MAX;
@@ -171,8 +172,7 @@ Result<RankRows> read_rank(const store::TraceFile& trace, int rank,
   read(rows.overheads, window);
   read(rows.nccl_steps, window);
   read(rows.nccl_network, window);
-  const store::TraceWindow
-      all; // what tells what belongs together; channels have times of two clocks
+  const store::TraceWindow all; // rows that show which events belong together
   read(rows.kernels, all);
   read(rows.nccl_channels, all);
   read(rows.operations, all);
@@ -188,8 +188,8 @@ Result<RankRows> read_rank(const store::TraceFile& trace, int rank,
 using analysis::trace_export::BytesOf;
 using analysis::trace_export::HostPicture;
 
-// What an operation of the trial's schedule moves on a rank, for traces in which nobody else says
-// it.
+// The bytes that an operation of the trial's schedule moves on a rank, for traces that do not
+// record them.
 using BytesOnRank = std::function<std::uint64_t(int rank, const trace::OperationRow&)>;
 BytesOnRank bytes_of_schedule(const ChosenTrace& chosen) {
   const model::TrialRecord* trial = chosen.trial();
@@ -278,7 +278,7 @@ Result<void> write_table(const store::TraceFile& trace, const Selection& selecti
   return file.finish();
 }
 
-// Until the first error. `each` gets a row of the table's type.
+// Stops at the first error. `each` gets a row of the table's type.
 template <typename Each>
 Result<void> for_each_table(Each each) {
   Result<void> result;
@@ -301,7 +301,7 @@ Result<void> write_tables(const store::TraceFile& trace, const Selection& select
   return timed_rows > 0 ? Result<void>() : base::fail(selection.nothing());
 }
 
-// A folder that is not there yet is made later.
+// A missing folder is created later.
 Result<void> check_tables(const ExportOptions& options) {
   std::error_code ignored;
   if (options.csv_folder.empty() || !fs::is_directory(options.csv_folder, ignored))
@@ -311,7 +311,7 @@ Result<void> check_tables(const ExportOptions& options) {
   });
 }
 
-// Nothing that is read may be written over, and no output by another.
+// No output may overwrite an input or another output.
 Result<void> check_outputs(const ExportOptions& options) {
   const std::vector<std::pair<const char*, fs::path>> files{{"--perfetto", options.perfetto},
                                                             {"--chrome", options.chrome}};

@@ -12,8 +12,8 @@
 namespace ncclprobe::cli {
 
 struct ExportOptions {
-  std::filesystem::path path;                         // run file, trace file, or folder of spools
-  std::filesystem::path perfetto, chrome, csv_folder; // empty: not wanted
+  std::filesystem::path path; // run file, trace file, or folder of a captured job
+  std::filesystem::path perfetto, chrome, csv_folder; // empty: not requested
   base::Overwrite overwrite = base::Overwrite::no;
   std::optional<int> trial;
   std::vector<int> ranks; // empty: all
@@ -23,8 +23,8 @@ struct ExportOptions {
 
 Usage export_usage(ExportOptions& into);
 
-// `ncclprobe export`, in the program of the report, as it needs the same. Returns the exit code
-// (0, 2, 7); what was written is told on `out`, what went wrong on `err`.
+// `ncclprobe export`; part of ncclprobe-report, because it needs the same libraries. Prints what
+// was written to `out`, errors to `err`. Returns the exit code (0, 2, 7).
 int export_trace(const ExportOptions& options, std::ostream& out, std::ostream& err);
 
 } // namespace ncclprobe::cli

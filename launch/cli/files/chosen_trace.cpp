@@ -27,7 +27,7 @@ void tell(const std::vector<std::string>& remarks) {
     spdlog::warn("{}", remark);
 }
 
-// Converted anew whenever a spool has changed: the job may still go on.
+// Converted again whenever a spool has changed, because the job may still run.
 Result<store::TraceFile> converted(const fs::path& folder) {
   std::vector<fs::path> spools;
   std::error_code failed;
@@ -36,7 +36,7 @@ Result<store::TraceFile> converted(const fs::path& folder) {
       spools.push_back(at->path());
   if (failed)
     return base::fail(Errc::io, "cannot read folder {}: {}", folder.string(), failed.message());
-  const fs::path made_before = folder / "trace.h5"; // by an ncclprobe that kept it here
+  const fs::path made_before = folder / "trace.h5"; // earlier versions kept it here
   const bool is_there = fs::exists(made_before, failed);
   if (spools.empty() && !is_there)
     return base::fail({Errc::not_found,
@@ -59,7 +59,7 @@ bool was_traced(const model::TrialRecord& trial) {
   return trial.spec.trace != model::TraceLevel::off;
 }
 
-// The trial's trace out of what a run left in its parts folder, which stays as it is.
+// Makes the trial's trace from the parts folder of a run, which stays unchanged.
 Result<store::TraceFile> unfolded_trace(const fs::path& run_file, int trial,
                                         const model::Run* run) {
   store::TraceIdentity identity{trial, "", ""};
@@ -77,7 +77,7 @@ Result<store::TraceFile> unfolded_trace(const fs::path& run_file, int trial,
   });
 }
 
-// Trials with a trace, and where it lies; without a path in the parts folder.
+// Trials with a trace, and its path; an empty path means the parts folder.
 std::map<int, fs::path> traces_of(const fs::path& run_file) {
   std::map<int, fs::path> traces;
   for (store::StoredTrace& one : store::list_traces(run_file))
@@ -87,7 +87,7 @@ std::map<int, fs::path> traces_of(const fs::path& run_file) {
   return traces;
 }
 
-// The trial's, or the first. `run`: null if it is not known.
+// The trace of `trial`, or the first one. `run`: null if unknown.
 Result<ChosenTrace> chosen_of(const fs::path& run_file, const std::map<int, fs::path>& traces,
                               std::optional<int> trial, const model::Run* run) {
   std::vector<int> others;
@@ -152,7 +152,7 @@ Result<ChosenTrace> choose_trace(const fs::path& path, std::optional<int> trial)
     auto of_run = choose_of_run(path, trial);
     if (!of_run && of_run.error().code == Errc::protocol) {
       of_run.error().message += "; nor a trace: " + file.error().message;
-      of_run.error().hint = "give a run file, one of its traces, or a folder of spools";
+      of_run.error().hint = "give a run file, one of its traces, or the folder of a captured job";
     }
     return of_run;
   }

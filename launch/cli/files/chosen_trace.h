@@ -13,16 +13,16 @@ namespace ncclprobe::cli {
 
 struct ChosenTrace {
   store::TraceFile file;
-  std::vector<int> other_trials; // of the same run, with traces too
+  std::vector<int> other_trials; // other traced trials of the same run
   std::optional<model::Run> run; // if the path was a run file
 
-  const model::TrialRecord* trial() const; // null if the run is not known, or does not hold it
+  const model::TrialRecord* trial() const; // null if the run is unknown, or lacks the trial
 };
 
-// The trace that a path means: a run file or its folder of traces (the first traced trial, or
-// `trial`), a trace file, or a folder of spools, whose trace is made elsewhere (trace_cache.h), as
-// is that of a run which was never folded. What is missing in it is logged. Errors:
-// not_found, protocol, io, with what to do.
+// Opens the trace that a path means: a run file or its folder of traces (the first traced trial, or
+// `trial`), a trace file, or a folder of spools. The trace of spools, or of a run that was never
+// folded, is made elsewhere (trace_cache.h). Missing parts are logged. Errors: not_found, protocol,
+// io, with advice.
 base::Result<ChosenTrace> choose_trace(const std::filesystem::path& path, std::optional<int> trial);
 
 // Errors: invalid_argument if the trace lacks one of these ranks.

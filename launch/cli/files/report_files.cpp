@@ -88,7 +88,7 @@ base::Result<void> check_distinct(const std::filesystem::path& output,
                        fmt::format("{} {} is {}", option, output.string(), what),
                        "name another file"});
   };
-  // A run that lies in parts gets its file only when it is folded.
+  // The run file of an unfolded run does not exist yet.
   const fs::path name = fs::weakly_canonical(output, ignored);
   auto is_output = [&](const fs::path& file) {
     return fs::equivalent(output, file, ignored) ||

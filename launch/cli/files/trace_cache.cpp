@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::hours k_kept_for{30 * 24};
 
-// Made if it is not there; empty if there can be none.
+// Created if missing; empty if that is impossible.
 fs::path cache_folder() {
   auto variable = [](const char* name) {
     const char* value = std::getenv(name);
@@ -41,14 +41,14 @@ fs::path cache_folder() {
   return folder;
 }
 
-// "trace-<which folder>-"
+// "trace-<hash of the folder>-"
 std::string prefix_of(const fs::path& folder) {
   std::error_code ignored;
   return fmt::format("trace-{:016x}-",
                      base::Hash().add(fs::canonical(folder, ignored).string()).value());
 }
 
-// What changes when a spool does.
+// A fingerprint of the spools.
 std::string state_of(const std::vector<fs::path>& spools) {
   std::string facts;
   for (const fs::path& spool : spools) {
@@ -60,7 +60,7 @@ std::string state_of(const std::vector<fs::path>& spools) {
   return fmt::format("{:016x}.h5", base::Hash().add(facts).value());
 }
 
-// Earlier traces of the same spools, and what nobody has used for long.
+// Removes earlier traces of the same spools, and traces that nobody has used for long.
 void tidy(const fs::path& cache, const std::string& prefix) {
   std::error_code ignored;
   for (const std::string& name : base::names_in(cache)) {
@@ -99,7 +99,7 @@ Result<store::TraceFile> temporary_trace(const MakeTrace& make) {
                        "name one that can be written in TMPDIR"});
   const fs::path file = folder.path() / "trace.h5";
   NCCLPROBE_TRY(make(file));
-  return store::TraceFile::open(file); // what is open needs no name
+  return store::TraceFile::open(file); // an open file needs no name
 }
 
 } // namespace ncclprobe::cli

@@ -11,13 +11,13 @@
 
 namespace ncclprobe::cli {
 
-// Makes a trace as the file that it is given.
+// Writes a trace to the given file.
 using MakeTrace = std::function<base::Result<void>(const std::filesystem::path& target)>;
 
-// The trace of a folder of spools. It is not kept beside them, as reading writes nowhere near what
-// it reads, but in the user's cache, $XDG_CACHE_HOME/ncclprobe or ~/.cache/ncclprobe, which nobody
-// else can read, until a spool changes or it was not used for 30 days. Without such a folder it has
-// no name. Errors: those of `make`, and io.
+// The trace of a folder of spools. Reading must not write beside its input, so the trace is kept in
+// the user's cache, $XDG_CACHE_HOME/ncclprobe or ~/.cache/ncclprobe, which only the user can read.
+// It is kept until a spool changes or it was not used for 30 days. If there is no such folder, the
+// trace is temporary. Errors: those of `make`, and io.
 base::Result<store::TraceFile> cached_trace(const std::filesystem::path& folder,
                                             const std::vector<std::filesystem::path>& spools,
                                             const MakeTrace& make);

@@ -13,7 +13,7 @@ using base::Result;
 
 namespace {
 
-// One after the other, until the first that cannot be read.
+// Reads one table after the other, until an error.
 class Reader {
 public:
   Reader(const store::TraceFile& file, int rank) : file_(file), rank_(rank) {}
@@ -40,7 +40,7 @@ public:
       error_ = all.error();
   }
 
-  // Only these columns.
+  // Reads only these columns.
   template <typename Row, typename... T>
   void rows(std::vector<Row>& to, T Row::*... fields) {
     to.resize(file_.row_count(rank_, Row::k_table));

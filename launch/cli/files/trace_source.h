@@ -8,9 +8,9 @@
 
 namespace ncclprobe::cli {
 
-// A trace file as the analysis of timelines reads it. `trial`: what was traced, for the sizes of
-// its communicators; null: unknown. Where hosts' clocks were never compared it has what collectives
-// tell of them.
+// A trace file as the analysis of timelines reads it. `trial`: the traced trial, for the sizes of
+// its communicators; null: unknown. If hosts' clocks were never compared, it contains what
+// collectives show about them.
 base::Result<analysis::timeline::TraceSource> trace_source(const store::TraceFile& file,
                                                            const model::TrialSpec* trial);
 

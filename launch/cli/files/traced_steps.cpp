@@ -28,7 +28,7 @@ base::Result<std::map<int, analysis::steps::ByKernels>> read(const std::filesyst
 analysis::steps::TracedCells traced_steps(const std::filesystem::path& run_file,
                                           const model::Run& run) {
   analysis::steps::TracedCells all;
-  std::set<std::string> settings; // that have their trace
+  std::set<std::string> settings; // settings whose trace has been found
   for (const store::StoredTrace& trace : store::list_traces(run_file)) {
     const auto trial = std::ranges::find(run.trials, trace.trial,
                                          [](const model::TrialRecord& one) { return one.spec.id; });

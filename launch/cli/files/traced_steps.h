@@ -9,9 +9,9 @@
 
 namespace ncclprobe::cli {
 
-// What kernels tell of a run's steps. Of each setting the first traced trial is read; `report
-// --timeline --trial N` shows the same. Nothing for runs without steps or traces; a trace that
-// cannot be read is logged.
+// The steps of a run as measured by kernels. Reads the first traced trial of each setting; `report
+// --timeline --trial N` shows the same. Empty for runs without steps or traces; a trace that cannot
+// be read is logged.
 analysis::steps::TracedCells traced_steps(const std::filesystem::path& run_file,
                                           const model::Run& run);
 

@@ -37,7 +37,7 @@ Result<void> check_library_files(const std::vector<workload::Axis>& libraries) {
         continue;
       std::error_code none;
       const char* problem = path.find('/') == std::string::npos             ? "has no folder"
-                            : !std::filesystem::is_regular_file(path, none) ? "is no file"
+                            : !std::filesystem::is_regular_file(path, none) ? "is not a file"
                             : access(path.c_str(), R_OK) != 0               ? "cannot be read"
                             : is_program && access(path.c_str(), X_OK) != 0 ? "cannot be executed"
                                                                             : nullptr;
@@ -55,7 +55,7 @@ Result<void> check_library_files(const std::vector<workload::Axis>& libraries) {
 
 namespace {
 
-// Size and hash of the words of eight bytes; nothing if it cannot be read.
+// Size of the file and hash of its contents; empty if it cannot be read.
 std::string contents_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   base::Hash hash;
@@ -73,7 +73,7 @@ std::string contents_of(const std::string& path) {
   return file.bad() || bytes == 0 ? "" : fmt::format("{} bytes, {:016x}", bytes, hash.value());
 }
 
-// Those of the loader's search path that a run may be about.
+// The libraries in a folder of the loader's search path that can matter to a run.
 std::vector<std::string> libraries_in(const std::string& folders) {
   constexpr std::array<std::string_view, 5> k_names{"libnccl.so", "libgloo.so", "libcudart.so",
                                                     "libcublas.so", "libcublasLt.so"};
@@ -97,7 +97,7 @@ std::vector<std::string> libraries_in(const std::string& folders) {
 
 std::vector<model::Setting> contents_of_files(const RunOptions& options) {
   std::vector<model::Setting> files;
-  std::map<std::string, std::string> contents; // links to hundreds of MB are many
+  std::map<std::string, std::string> contents; // many links lead to the same large file
   auto contents_at = [&](const std::string& path) {
     std::error_code missing;
     const std::string file = std::filesystem::canonical(path, missing).string();

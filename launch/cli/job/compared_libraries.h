@@ -13,12 +13,12 @@ namespace ncclprobe::cli {
 // "nccl=/b/libnccl.so.2,/c/libnccl.so.2". Errors: invalid_argument.
 base::Result<workload::Axis> parse_compared_library(const std::string& text);
 
-// Errors: not_found for a file that is not on this host or cannot be read, so that a run does not
-// find out in its trials. Bare names are left to the loader.
+// Errors: not_found for a file that is missing on this host or cannot be read, so that a run fails
+// at once and not in its trials. Bare names are left to the loader.
 base::Result<void> check_library_files(const std::vector<workload::Axis>& libraries);
 
-// What tells the contents of the files apart that these options name, by path: so that a run goes
-// on with the same ones. Of the leader's host.
+// Fingerprints of the files that these options name, by path, on the leader's host. A resumed run
+// needs the same contents.
 std::vector<model::Setting> contents_of_files(const RunOptions& options);
 
 } // namespace ncclprobe::cli

@@ -15,8 +15,8 @@ namespace {
 
 using namespace model;
 
-// One variable at a time: each is a first thing that people try on such a machine, and none can
-// change results. What it finds is a place to look, not a tuning.
+// One variable at a time: each is a common first try on such a machine, and none can change
+// results. A result shows where to look; it is not a tuning.
 std::vector<std::vector<Setting>> suitable_sweep(const std::string& backend,
                                                  const std::vector<Host>& hosts) {
   if (backend == "host")
@@ -40,7 +40,7 @@ std::vector<std::vector<Setting>> suitable_sweep(const std::string& backend,
   return sweep;
 }
 
-// Memory is written and products are chosen before a cell's first step.
+// Includes writing the memory and choosing matrix products before the first step.
 constexpr std::int64_t k_step_deadline_ns = 120'000'000'000;
 
 template <typename T, typename Value>
@@ -87,7 +87,7 @@ void fill_defaults(RunOptions& options, const std::string& backend,
   fill(options.batches, 5);
   fill(options.mode, TimingMode::batch);
   fill(options.max_batches, 100);
-  // On the CPU a cell may take long; on GPUs the same effort is milliseconds.
+  // On the CPU a cell may take long; on GPUs the same iterations take milliseconds.
   if (on_cpu)
     fill(options.budget_ns, std::int64_t{250'000'000});
   fill(options.cell_deadline_ns, std::int64_t{30'000'000'000});

@@ -15,13 +15,13 @@ namespace {
 
 using namespace model;
 
-// What a rank reaches, rounded, from runs of the default job and of ddp on 2 and 4 H200 and on two
+// Rates of a rank, rounded, from runs of the default job and of ddp on 2 and 4 H200 and on two
 // cores of a virtual machine. On the CPU all ranks share the cores and the memory.
 struct Speed {
-  double start_ns, start_of_rank_ns; // of a trial; the trial before hides a part
+  double start_ns, start_of_rank_ns; // of a trial; a part overlaps with the trial before
   double launch_ns;                  // the shortest
   double communication;              // bytes per ns
-  double products, short_products;   // floating point operations per ns: of f32, of less
+  double products, short_products;   // floating point operations per ns: of f32, of smaller types
   double memory;                     // bytes per ns
 };
 
@@ -44,12 +44,13 @@ double launch_ns(const Cell& cell, const Speed& speed) {
     else if (const auto* spin = std::get_if<SpinOp>(&operation.what))
       ns += static_cast<double>(spin->duration_ns);
     else if (const auto* optimizer = std::get_if<OptimizerOp>(&operation.what))
-      ns += 20.0 * static_cast<double>(optimizer->count) / speed.memory; // four arrays and a result
+      ns += 20.0 * static_cast<double>(optimizer->count) /
+            speed.memory; // reads four arrays and writes one
   }
   return ns;
 }
 
-// More of them than asked for are taken until an interval is reached, nobody knows how many.
+// With a target interval there are more batches than requested; how many is unknown.
 double batches_of(const Timing& timing) {
   return timing.target_interval > 0 && timing.max_batches > timing.batches
              ? std::sqrt(static_cast<double>(timing.batches) * timing.max_batches)
@@ -66,13 +67,13 @@ double expected_start_ns(const TrialSpec& trial) {
 }
 
 double expected_cell_ns(const TrialSpec& trial, const Cell& cell) {
-  if (trial.backend == "synthetic") // its times pass on paper
+  if (trial.backend == "synthetic") // its times are simulated
     return 0;
   const Speed speed = speed_of(trial);
   const Timing& timing = cell.timing;
   const double launch = launch_ns(cell, speed);
-  // Its data is written and compared, and three launches come before what the budget limits: a
-  // quarter of it for warm-ups, then batches until it is spent, one at least.
+  // Data is written and compared, and three launches come before the part that the budget limits. A
+  // quarter of the budget is for warm-ups; then batches run until it is spent, at least one.
   const double data = 2.0 * static_cast<double>(workload::peak_bytes({cell})) / speed.memory;
   const double rest = launch * (timing.warmups + (timing.iterations + 1) * batches_of(timing));
   const double budget = timing.budget_ns > 0 ? 1.25 * static_cast<double>(timing.budget_ns) : rest;

@@ -31,8 +31,8 @@ struct Named {
   bool operator<(const Named& other) const { return key() < other.key(); }
 };
 
-// Variables that are no numbers and words of NCCL's, and yet mere values: no library reads a path,
-// a program or an address from them.
+// Variables whose values are harmless words: no library reads a path, a program or an address from
+// them.
 constexpr std::array<std::string_view, 13> k_mere_values{
     "CUDA_DEVICE_MAX_CONNECTIONS",
     "CUDA_DEVICE_ORDER",
@@ -66,7 +66,7 @@ bool must_be_named(const Named& one) {
     return !is_mere_value(one.name);
   if (option == "--model")
     return workload::is_model_file(one.value);
-  return !one.value.empty(); // a library without a path is what the loader finds anyway
+  return !one.value.empty(); // a library without a path is the one that the loader finds anyway
 }
 
 std::set<Named> all_of(const RunOptions& options) {
@@ -100,8 +100,8 @@ std::set<Named> without(std::set<Named> all, const std::set<Named>& others) {
   return all;
 }
 
-// As a shell reads it back. What is not plain ASCII is written in digits, so that nothing of a file
-// that is not trusted reaches the terminal as it is.
+// Quotes a text for a shell. Anything but plain ASCII is written in digits, so that no bytes of an
+// untrusted file reach the terminal unchanged.
 std::string quoted(const std::string& text) {
   constexpr std::string_view k_plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                        "0123456789_@%+=:,./-[]";
@@ -121,7 +121,7 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
-// Values of one name become one list, ranks of one value one range.
+// Joins the values of one name into one list, and the ranks of one value into one range.
 std::vector<std::string> as_options(const std::set<Named>& all) {
   std::map<std::pair<std::string_view, std::string>, std::string> lists; // by option and name
   std::map<std::pair<std::string, std::string>, std::vector<int>> ranks; // by name and value
@@ -168,8 +168,7 @@ Result<void> check_named(const std::string& run_file, const RunOptions& plan,
   const std::set<Named> in_plan = all_of(plan);
   const std::set<Named> named = all_of(said);
   if (const std::set<Named> foreign = without(named, in_plan); !foreign.empty())
-    return base::fail(Errc::invalid_argument,
-                      "{} cannot be changed: the run goes on as it was begun",
+    return base::fail(Errc::invalid_argument, "{} cannot be changed: the run continues as it began",
                       as_options(foreign).front());
   const std::set<Named> missing = without(only_what_must_be_named(in_plan), named);
   if (missing.empty())

@@ -11,17 +11,17 @@
 // does not matter: a shared disk says nothing about who wrote what.
 namespace ncclprobe::cli {
 
-// What must be named, as options for a shell: " --library nccl=/opt/libnccl.so.2"; empty if there
-// is nothing. That is libraries and worker programs, files of models, and all variables but those
-// that are known to be mere values.
+// What must be named, as options for a shell: " --library nccl=/opt/libnccl.so.2"; empty if
+// nothing. These are libraries and worker programs, model files, and all variables except those
+// known to be harmless values.
 std::string options_to_name(const RunOptions& plan);
 
-// `said`: the command line. Errors: invalid_argument if something must be named and is not, with
-// the command that names it, and if something is named that the plan does not have.
+// `said`: the command line. Errors: invalid_argument if something that must be named is not, with
+// the command that names it; and if something is named that the plan does not have.
 base::Result<void> check_named(const std::string& run_file, const RunOptions& plan,
                                const RunOptions& said);
 
-// Leaves to the plan what the command line has named.
+// Removes from `said` what it has named, so that the plan's values are used.
 void drop_named(RunOptions& said);
 
 } // namespace ncclprobe::cli

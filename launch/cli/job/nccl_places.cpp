@@ -29,7 +29,7 @@ bool is_rdma(const topology::Nic& nic) {
   return verbs && nic.up.value_or(true);
 }
 
-// With the libraries that its inventory was taken with; `--compare-library nccl` loads others.
+// Assumes the libraries of the inventory; `--compare-library nccl` loads others.
 NcclPlace place_of(const model::Host& host, bool name_it) {
   NcclPlace place;
   if (name_it)
@@ -92,7 +92,7 @@ base::Result<void> check_environment(const Session& session, const World& world,
                       fmt::format("{}{}", rank == 0 ? "" : fmt::format("rank {}: ", rank),
                                   workload::describe(setting, judgement, place)),
                       fmt::format("unset {0}{1}; nothing was started", setting.name,
-                                  can_override ? fmt::format(", or say --override {} to measure "
+                                  can_override ? fmt::format(", or use --override {} to measure "
                                                              "with it all the same",
                                                              setting.name)
                                                : "")});

@@ -26,7 +26,7 @@ bool has_name(const std::vector<Named>& all, const std::string& name) {
   return std::ranges::any_of(all, [&](const Named& one) { return one.name == name; });
 }
 
-// Those of other names than there are.
+// Those of `more` whose names `into` lacks.
 template <typename Named>
 void add_new(std::vector<Named>& into, const std::vector<Named>& more) {
   const std::vector<Named> said = into;
@@ -34,8 +34,8 @@ void add_new(std::vector<Named>& into, const std::vector<Named>& more) {
                        [&](const Named& one) { return !has_name(said, one.name); });
 }
 
-// What the command line said wins: over the same option, over those that exclude each other, and
-// in lists over what has the same name.
+// The command line overrides the same option of the plan file, options that exclude each other, and
+// entries of lists with the same name.
 void add_unsaid(RunOptions& into, RunOptions& more) {
   const Options said = plan_file_options(into);
   const Options of_file = plan_file_options(more);
@@ -51,7 +51,7 @@ void add_unsaid(RunOptions& into, RunOptions& more) {
   for (std::size_t i = 0; i < said.size(); ++i)
     if (!said[i].repeats && !settled.contains(said[i].name))
       for (const std::string& text : of_file[i].write())
-        base::value_or_throw(said[i].read(text)); // it was read once
+        base::value_or_throw(said[i].read(text)); // it has been read before, so it is valid
   add_new(into.axes, more.axes);
   add_new(into.libraries, more.libraries);
   add_new(into.compared_libraries, more.compared_libraries);
@@ -70,7 +70,7 @@ void append(toml::array& array, const std::string& text) {
     array.push_back(text);
 }
 
-// In TOML's own types where that is what people would write: numbers, lists, true and false.
+// Uses TOML's own types where people would: numbers, lists, true and false.
 void put(toml::table& table, const Option& option) {
   const std::vector<std::string> texts = option.write();
   if (texts.empty())
@@ -89,13 +89,14 @@ void put(toml::table& table, const Option& option) {
   }
   if (option.is_flag() || option.value == "on|off")
     table.insert(option.key(), text == "on");
-  else if (!option.repeats && words.size() == 1 && !text.starts_with('[')) // else several values
+  else if (!option.repeats && words.size() == 1 &&
+           !text.starts_with('[')) // otherwise several values
     table.insert(option.key(), words.front());
   else
     table.insert(option.key(), words);
 }
 
-// Of what `plan --format json` wrote, too: each of its values is one of TOML.
+// Also reads the output of `plan --format json`: each of its values is a TOML value.
 Result<std::string> toml_of(const std::string& text, const std::string& name) {
   if (!text.starts_with('{'))
     return text;

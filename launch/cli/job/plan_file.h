@@ -19,15 +19,15 @@
 //   bucket_view = true
 namespace ncclprobe::cli {
 
-// Fills what `options` leaves unset, and returns the text. Errors: not_found, io, invalid_argument
-// with file and line.
+// Fills options that are unset, and returns the text. Errors: not_found, io, invalid_argument with
+// file and line.
 base::Result<std::string> apply_plan_file(const std::filesystem::path& path, RunOptions& options);
 // The same for a plan file's text; errors call it `name`.
 base::Result<void> apply_plan_text(const std::string& text, const std::string& name,
                                    RunOptions& options);
 
 enum class PlanFormat { toml, json };
-// The plan file that means these options.
+// These options as a plan file.
 std::string write_plan_file(RunOptions options, PlanFormat format = PlanFormat::toml);
 
 } // namespace ncclprobe::cli

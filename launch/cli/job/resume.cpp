@@ -21,7 +21,7 @@ using model::OutcomeKind;
 // Facts by name; compared, never parsed.
 using Facts = std::map<std::string, std::string>;
 
-// A run that names its backend does not look for the libraries and GPUs of another one.
+// A run with a given backend ignores libraries and GPUs of other backends.
 bool bears_on(const std::string& backend, const model::Library& library) {
   const bool of_cpu = library.name == "gloo";
   return backend == "host" ? of_cpu : backend == "nvidia" && !of_cpu;
@@ -59,7 +59,7 @@ Facts facts_of(const model::RunHeader& header) {
   return facts;
 }
 
-// The places of a file that was damaged may be none of its hosts'.
+// Places in a damaged file may name hosts that it does not have.
 std::optional<std::uint64_t> free_device_bytes(const model::RunHeader& header) {
   std::optional<std::uint64_t> least;
   if (header.backend != "nvidia")
@@ -92,14 +92,14 @@ bool same_cells(const model::TrialSpec& a, const model::TrialSpec& b) {
   });
 }
 
-// The plan is made from the same text. If it is another one all the same, trials cannot be told
-// apart by their number any more.
+// The plan is made from the same text. If it still differs, trials cannot be identified by their
+// number.
 Result<void> check_plan(const std::filesystem::path& run_file, const model::Run& run,
                         const workload::Plan& plan) {
   auto planned = static_cast<int>(plan.trials.size());
   Error error{Errc::mismatch, "", "start a new run"};
   if (planned != run.header.planned_trials)
-    error.message = fmt::format("{} was planned with {} trials, and would have {} here and now",
+    error.message = fmt::format("{} was planned with {} trials, but here and now the plan has {}",
                                 run_file.string(), run.header.planned_trials, planned);
   for (const model::TrialRecord& trial : run.trials) {
     int id = trial.spec.id;
@@ -107,7 +107,7 @@ Result<void> check_plan(const std::filesystem::path& run_file, const model::Run&
         (id < 0 || id >= planned ||
          !same_cells(plan.trials[static_cast<std::size_t>(id)], trial.spec)))
       error.message =
-          fmt::format("trial {} of {} ({}) is another one in the plan made here and now", id,
+          fmt::format("trial {} of {} ({}) differs from the one in the plan made here and now", id,
                       run_file.string(), trial.spec.name);
   }
   return error.message.empty() ? Result<void>() : fail(std::move(error));
@@ -123,7 +123,7 @@ Result<void> check_machine(const std::filesystem::path& run_file, const RunOptio
         Error{Errc::mismatch,
               fmt::format("{} was begun under other conditions:{}\n", run_file.string(), list),
               "--force resumes anyway, and marks the file"});
-  spdlog::warn("goes on with {} under other conditions, and marks it:{}", run_file.string(), list);
+  spdlog::warn("continuing {} under other conditions, and marking it:{}", run_file.string(), list);
   return {};
 }
 
@@ -138,17 +138,16 @@ Result<BegunRun> begun_run(const std::filesystem::path& run_file) {
     return fail(std::move(error));
   }
   if (run->header.plan.empty())
-    return fail(
-        Error{Errc::invalid_argument,
-              fmt::format("{} does not hold the plan it was made from", run_file.string()),
-              "it is a P2P matrix, or of an ncclprobe that had no --resume: start a new run"});
+    return fail(Error{Errc::invalid_argument,
+                      fmt::format("{} does not contain its plan", run_file.string()),
+                      "it is from `ncclprobe p2p`, which cannot be resumed: start a new run"});
   return BegunRun{run->header.plan, free_device_bytes(run->header)};
 }
 
 std::string plan_to_store(RunOptions options, const std::vector<model::RankPlace>& ranks,
                           bool launched) {
   options.output.reset();
-  if (!launched) // under a launcher it decides
+  if (!launched) // a launcher decides on the ranks
     options.ranks = static_cast<int>(ranks.size());
   return write_plan_file(options);
 }
@@ -189,7 +188,7 @@ Result<Stored> resume(const std::filesystem::path& run_file, const RunOptions& o
   std::vector<std::string> differ = differences(first_look.header, now);
   NCCLPROBE_TRY(check_machine(run_file, options, differ));
   NCCLPROBE_TRY(check_plan(run_file, first_look, plan));
-  // From here on nobody else changes it; whoever did since is heard of now.
+  // From here on nobody else changes the file; earlier changes show here.
   NCCLPROBE_TRY_ASSIGN(model::Run run, store::resume_run(run_file));
   if (!differ.empty()) {
     for (std::string& line : differ)

@@ -14,20 +14,21 @@
 
 namespace ncclprobe::cli {
 
-// What the command line and a plan file can say. Unset means "not said": a value from the command
-// line wins over the plan file's, and that over the default job's.
+// The options of a run, from the command line and a plan file. Unset means not given: the command
+// line overrides the plan file, and that overrides the default job.
 struct RunOptions : MeasuringOptions {
   std::optional<std::vector<model::Collective>> collectives;
   std::optional<std::vector<std::uint64_t>> sizes;
   std::optional<std::vector<model::DataType>> types;
   std::optional<std::vector<model::ReduceOp>> ops;
   std::optional<std::vector<model::Placement>> placements;
-  std::optional<std::vector<std::uint64_t>> counts; // alone, unless sizes are given as well
+  std::optional<std::vector<std::uint64_t>>
+      counts; // without the default sizes, unless sizes are given as well
   std::optional<std::vector<int>> roots;
   std::optional<std::vector<int>> splits;
   std::optional<std::vector<int>> streams;
   std::optional<std::vector<std::uint64_t>> offsets;
-  bool graph = false; // as launches says it, for graphs alone
+  bool graph = false; // the same as launches = graph
   std::optional<std::vector<workload::Launch>> launches;
   bool launch_costs = false;
   bool registered = false;
@@ -45,25 +46,25 @@ struct RunOptions : MeasuringOptions {
   std::vector<workload::Axis> axes;
   std::vector<std::vector<model::Setting>> settings; // combinations, from plan files
   std::map<int, std::vector<model::Setting>> per_rank;
-  std::vector<workload::Axis> compared_libraries; // each file is a setting, as a variable's value
+  std::vector<workload::Axis> compared_libraries; // each file is a setting, like a variable's value
   std::optional<std::vector<std::string>>
       cpu_affinities; // each a setting (launch/supervisor/cpu_policy.h)
   std::vector<std::string> overrides;
-  WorkloadOptions workload; // in place of collectives
+  WorkloadOptions workload; // instead of collectives
   bool no_sweep = false;    // the default settings alone
   std::string plan_file;
-  std::string resume_file;   // go on with this run; it says all but these:
-  bool retry_failed = false; // with resume_file: also run again what failed
+  std::string resume_file;   // resume this run; its file has all other options except
+  bool retry_failed = false; // with resume_file: also rerun failed trials
 };
 
-// All that a plan file can say.
+// The options that a plan file can contain.
 Options plan_file_options(RunOptions& into);
 
 Usage run_usage(RunOptions& into);
 
 struct PlanOptions : RunOptions {
   bool dry_run = false;
-  std::optional<int> gpus; // of one imagined host, in place of this machine's
+  std::optional<int> gpus; // GPUs of one imagined host, instead of this machine
   std::string format = "toml";
   base::Destination destination; // without a file: standard output
 };

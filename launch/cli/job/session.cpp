@@ -23,7 +23,7 @@ namespace {
 
 using base::Result;
 
-// With all that the job may use.
+// Gives a child all CPUs that the job may use.
 launch::Affinity unbound(const World& world) {
   return world.environment_by_name.contains("OMPI_MCA_orte_bound_at_launch")
              ? launch::Affinity::before_binding
@@ -38,7 +38,7 @@ std::vector<int> cpus_near(const launch::RankPlacement& placement, const model::
   return launch::cpus_near(host.gpus.at(static_cast<std::size_t>(placement.device)).pci_bus_id);
 }
 
-// Some nodes are memory alone.
+// Some nodes have only memory.
 std::vector<std::vector<int>> cpus_of_nodes(const model::Host& host) {
   std::vector<std::vector<int>> nodes;
   for (const auto& node : host.topology.numa)
@@ -47,7 +47,8 @@ std::vector<std::vector<int>> cpus_of_nodes(const model::Host& host) {
   return nodes;
 }
 
-// On the CPU backend no device says what is near: the ranks of a host go round its NUMA nodes.
+// On the CPU backend no device determines which CPUs are near, so the ranks of a host take its NUMA
+// nodes in turn.
 launch::HostCpus host_cpus(const World& world, const Session& session) {
   launch::HostCpus found{unbound(world), {}};
   const auto& placements = session.layout.placements;
@@ -93,8 +94,8 @@ Result<std::vector<launch::SupervisorReport>> exchange(launch::Fleet& fleet,
   return reports;
 }
 
-// What stops this supervisor alone; the others hear of it in the first exchange, so that nobody
-// leaves while somebody waits.
+// A problem of this supervisor alone. The others learn of it in the first exchange, so that no
+// supervisor leaves while another waits for it.
 std::optional<base::Error> own_problem(const World& world, const RunOptions& options,
                                        const Result<void>& read, int fleet_size) {
   if (!read)
@@ -105,11 +106,11 @@ std::optional<base::Error> own_problem(const World& world, const RunOptions& opt
     return base::Error{
         base::Errc::invalid_argument,
         "--devices-per-worker is for runs without mpirun: each MPI rank drives one device",
-        "leave one of the two out"};
+        "leave out one of the two"};
   return std::nullopt;
 }
 
-// A run file lies where the leader can write it, so the leader alone reads its plan, and tells the
+// The run file is on the leader's host, so only the leader reads its plan, and sends it to the
 // others in the first exchange.
 Result<void> read_begun_run(const RunOptions& options, Session& session, std::string& plan) {
   NCCLPROBE_TRY_ASSIGN(BegunRun begun, begun_run(options.resume_file));
@@ -142,7 +143,7 @@ Result<void> take_leaders_plan(RunOptions& options, Session& session,
   return check_workload(options);
 }
 
-// What a session is for: to run the plan, or only to look at it.
+// The purpose of a session: to run the plan, or only to look at it.
 enum class Purpose { run, look };
 
 model::Host imagined_host(int gpus) {
@@ -154,13 +155,13 @@ model::Host imagined_host(int gpus) {
   return host;
 }
 
-// `gpus`: of an imagined host, which has no inventory to take.
+// `gpus`: GPUs of an imagined host, which needs no inventory.
 Result<void> agree(const World& world, RunOptions& options, Session& session, Purpose purpose,
                    std::optional<int> gpus = std::nullopt) {
   launch::SupervisorReport own = report_of_this_host(world);
   const std::vector<model::Setting> named_by_user = options.libraries;
   Result<void> read = read_plan(options, session, own.plan);
-  if (read && options.resume_file.empty()) // else the plan is still to come
+  if (read && options.resume_file.empty()) // otherwise the plan comes later
     read = check_workload(options);
   own.problem = own_problem(world, options, read, session.fleet->size());
   NCCLPROBE_TRY_ASSIGN(session.reports, exchange(*session.fleet, own));
@@ -179,7 +180,7 @@ Result<void> agree(const World& world, RunOptions& options, Session& session, Pu
     add_inventory(session.worker, purpose == Purpose::run ? options.libraries : named_by_user,
                   options.backend.value_or("auto"), own);
   if (auto there = check_library_files(options.compared_libraries); !there && !own.problem)
-    own.problem = there.error(); // told to all in the next exchange
+    own.problem = there.error(); // sent to all in the next exchange
   NCCLPROBE_TRY_ASSIGN(session.reports, exchange(*session.fleet, own));
   NCCLPROBE_TRY(launch::check_agreement(session.reports));
   for (const launch::SupervisorReport& report : session.reports)
@@ -190,7 +191,7 @@ Result<void> agree(const World& world, RunOptions& options, Session& session, Pu
   // `mpirun -np 1` means one rank; without mpirun one supervisor drives them all.
   std::optional<int> ranks = options.ranks;
   if (options.workload.rank_counts && session.fleet->size() > 1)
-    ranks.reset(); // it is of sub-sets
+    ranks.reset(); // the numbers are those of sub-sets
   bool whole_hosts = session.seating.share == launch::DeviceChoice::Share::all_gpus;
   if (!ranks && started_by_launcher(world) && session.fleet->size() == 1 && !whole_hosts)
     ranks = 1;
@@ -198,7 +199,7 @@ Result<void> agree(const World& world, RunOptions& options, Session& session, Pu
                        launch::make_layout(session.reports, session.hosts, session.backend.name,
                                            ranks, session.seating));
   if (gpus)
-    return {}; // it has no CPUs either
+    return {}; // an imagined host has no CPUs either
   if (session.backend.name == "nvidia" && !bound_by_user(world))
     session.cpus_of_rank = cpus_near_gpus(session.layout, session.hosts, session.fleet->rank());
   session.host_cpus = host_cpus(world, session);
@@ -287,8 +288,7 @@ workload::Machine machine_of(const Session& session) {
   machine.nodes = static_cast<int>(ranks_of_host.size());
   for (const auto& [host, ranks] : ranks_of_host)
     machine.ranks_per_node = std::max(machine.ranks_per_node, ranks);
-  // Switches are not looked for: linked GPUs count as capable, and nothing is left out because of
-  // them.
+  // Switches are not detected: linked GPUs count as capable, so nothing is left out by mistake.
   for (const model::Host& host : session.hosts)
     for (const model::Gpu& gpu : host.gpus) {
       bool able = gpu.nvlinks.value_or(1) > 0 && std::atof(gpu.compute_capability.c_str()) >= 9.0;
@@ -305,7 +305,7 @@ std::optional<std::uint64_t> free_device_bytes(const Session& session) {
     for (const launch::RankPlacement& placement : session.layout.placements) {
       const model::Host& host = session.hosts.at(static_cast<std::size_t>(placement.host));
       const model::Gpu& gpu = host.gpus.at(static_cast<std::size_t>(placement.device));
-      if (gpu.memory_bytes > 0) // else it is imagined
+      if (gpu.memory_bytes > 0) // otherwise it is imagined
         least = std::min(least.value_or(gpu.free_bytes), gpu.free_bytes);
     }
   return least;
@@ -334,7 +334,7 @@ void request_collectives(const RunOptions& options, workload::PlanRequest& reque
   request.offsets = *options.offsets;
   request.launches = launches(options);
   for (int& priority : request.priorities = options.workload.priorities.value_or(std::vector{0}))
-    priority = -priority; // as CUDA counts: less is more urgent
+    priority = -priority; // in CUDA a lower number is more urgent
   request.launch_costs = options.launch_costs;
   request.memory = options.registered ? model::Memory::registered : model::Memory::plain;
 }

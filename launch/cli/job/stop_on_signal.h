@@ -6,10 +6,10 @@
 
 #include <string>
 
-// What SIGINT (Ctrl-C), SIGTERM and SIGHUP do. One of these objects acts at a time: the latest.
+// Handles SIGINT (Ctrl-C), SIGTERM and SIGHUP. Only the latest of these objects acts.
 namespace ncclprobe::cli {
 
-// They stop the current trial while this object lives.
+// While this object lives, signals stop the current trial.
 class StopOnSignal {
 public:
   explicit StopOnSignal(launch::Supervisor& supervisor);
@@ -18,11 +18,11 @@ public:
   StopOnSignal& operator=(const StopOnSignal&) = delete;
 };
 
-// The last signal that came meanwhile; 0 if none did.
+// The last signal since then; 0 if none.
 int stop_signal();
 
-// When the trials are over: they end the process with exit code 130 and these words. The first
-// Ctrl-C waits until the run file is whole.
+// After the trials: signals end the process with exit code 130 and this message. The first Ctrl-C
+// waits until the run file is complete.
 class LeaveOnSignal {
 public:
   explicit LeaveOnSignal(const std::string& words);
@@ -30,7 +30,7 @@ public:
   LeaveOnSignal(const LeaveOnSignal&) = delete;
   LeaveOnSignal& operator=(const LeaveOnSignal&) = delete;
 
-  // The run file is whole. Does not return if Ctrl-C came before.
+  // Call it when the run file is complete. Does not return if Ctrl-C came before.
   void file_is_whole();
 
 private:

@@ -41,7 +41,7 @@ topology::Distances distances(const Session& session) {
   return rank_distances(machine, homes);
 }
 
-// Every combination of the values; what a pattern has no use for is not varied.
+// Makes every combination of the values, without options that the pattern does not have.
 std::vector<StepRequest> requests(const RunOptions& options, const workload::ModelSpec& model) {
   const WorkloadOptions& said = options.workload;
   std::vector<StepRequest> all(1);
@@ -67,10 +67,10 @@ std::vector<StepRequest> requests(const RunOptions& options, const workload::Mod
       vary);
   vary(std::optional(launches(options)), &StepRequest::launch);
   auto priorities = said.priorities;
-  if (priorities) // as CUDA counts: less is more urgent
+  if (priorities) // in CUDA a lower number is more urgent
     std::ranges::transform(*priorities, priorities->begin(), std::negate<>());
   vary(priorities, &StepRequest::priority);
-  std::vector<workload::InputCopy> copies{{}}; // what they cost is told against none
+  std::vector<workload::InputCopy> copies{{}}; // their cost is measured against none
   for (const workload::InputCopy& copy : said.input_copies.value_or(copies))
     if (copy.bytes > 0)
       copies.push_back(copy);
@@ -84,7 +84,7 @@ bool is_for(const std::string& part, workload::StepPattern pattern) {
   return !known || has_part(pattern, *known);
 }
 
-// The patterns that have that part, all if it is none.
+// The patterns that have that part; all if `part` is empty.
 std::string patterns_with(const std::string& part) {
   std::string all;
   for (const auto& [pattern, name] : enum_names(workload::StepPattern{}))
@@ -93,7 +93,7 @@ std::string patterns_with(const std::string& part) {
   return all;
 }
 
-// The first option that was said and goes with collectives only.
+// The first given option that works with collectives only.
 const char* of_collectives(const RunOptions& options) {
   return options.collectives  ? "--collectives"
          : options.sizes      ? "--sizes"
@@ -119,7 +119,7 @@ Result<void> check_workload(const RunOptions& options) {
   WorkloadOptions said = options.workload;
   const Options of_workload = workload_options(said);
   if (options.graph && options.launches)
-    return fail(Error{Errc::invalid_argument, "--graph and --launch say the same",
+    return fail(Error{Errc::invalid_argument, "--graph and --launch exclude each other",
                       "--launch direct,graph measures both"});
   if (!said.pattern) {
     std::string of_steps = said.rank_counts ? "several numbers of --ranks are"

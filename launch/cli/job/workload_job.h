@@ -7,14 +7,14 @@
 
 namespace ncclprobe::cli {
 
-// Errors: invalid_argument for options that go with collectives only, or with a workload only.
+// Errors: invalid_argument for options that work only with collectives, or only with a workload.
 base::Result<void> check_workload(const RunOptions& options);
 
-// Directly, as graphs, or both: of collectives and steps.
+// How collectives and steps are launched: directly, as graphs, or both.
 std::vector<workload::Launch> launches(const RunOptions& options);
 
-// What is to be measured: the product of all values that were said, on sets of ranks that the
-// topology suggests. Errors: invalid_argument (no model, more ranks than there are), and those of
+// The steps to measure: all combinations of the given values, on sets of ranks that the topology
+// suggests. Errors: invalid_argument (no model, more ranks than there are), and those of
 // workload::find_model().
 base::Result<workload::StepMeasurement> make_measurement(const RunOptions& options,
                                                          const Session& session);

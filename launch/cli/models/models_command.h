@@ -22,7 +22,7 @@ struct ModelsOptions : ResultOptions {
 };
 Usage models_usage(ModelsOptions& into);
 
-// `ncclprobe models`: what is trained, and what of it is synchronised. Returns an exit code.
+// `ncclprobe models`: prints the models and the buckets of their gradients. Returns an exit code.
 int models_command(const ModelsOptions& options);
 
 } // namespace ncclprobe::cli

@@ -18,7 +18,7 @@ using base::Error;
 using base::Result;
 using workload::P2pMode;
 
-// What sessions and runs want to know.
+// The options that sessions and runs need.
 RunOptions run_options_of(const P2pOptions& options) {
   RunOptions run;
   static_cast<MeasuringOptions&>(run) = options;

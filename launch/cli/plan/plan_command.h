@@ -8,8 +8,8 @@ namespace ncclprobe::cli {
 
 struct World;
 
-// `ncclprobe plan`: prints the plan file that means these options, or as a dry run the trials and
-// the time they are expected to take. Returns an exit code.
+// `ncclprobe plan`: prints these options as a plan file, or as a dry run the trials and their
+// expected time. Returns an exit code.
 int plan_command(const World& world, PlanOptions options);
 
 } // namespace ncclprobe::cli

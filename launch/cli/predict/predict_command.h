@@ -24,12 +24,12 @@ Usage predict_usage(PredictOptions& into);
 // "50GB/s,5us", "400Gbit/s,5us", "40-50GB/s,4-6us". Errors: invalid_argument.
 base::Result<analysis::cost_model::InterNodeRange> parse_inter_node(const std::string& text);
 
-// "400", "400Tflop/s", "0.35-0.4Pflop/s" -> operations a second; a number alone means Tflop/s.
+// "400", "400Tflop/s", "0.35-0.4Pflop/s" -> operations per second; a number alone means Tflop/s.
 // Errors: invalid_argument.
 base::Result<analysis::cost_model::Stated> parse_flops(const std::string& text);
 
-// Reads the run and writes what `ncclprobe predict` says of it. Returns the exit code (0, 2, 7);
-// what went wrong is one line on `err`.
+// Reads the run and writes the output of `ncclprobe predict`. Returns the exit code (0, 2, 7); an
+// error is one line on `err`.
 int predict_steps(const PredictOptions& options, std::ostream& out, std::ostream& err);
 
 } // namespace ncclprobe::cli

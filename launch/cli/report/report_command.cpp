@@ -25,7 +25,7 @@ base::Result<std::string> text_of(const ReportOptions& options) {
     return timeline_text(options);
 
   auto read = read_summary_or_parts(options.run_file);
-  // A trace by itself has nothing but its timeline.
+  // A trace alone has only a timeline.
   if (!read && read.error().code == base::Errc::protocol &&
       options.format != analysis::Format::csv && options.format != analysis::Format::markdown &&
       options.prices.empty() && store::TraceFile::open(options.run_file))

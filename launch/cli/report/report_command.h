@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-// `ncclprobe report`, a program of its own so that it links neither MPI nor anything of NVIDIA's.
+// `ncclprobe report`: a separate program, so that it links neither MPI nor NVIDIA's libraries.
 namespace ncclprobe::cli {
 
 struct ReportOptions {
@@ -21,24 +21,25 @@ struct ReportOptions {
   std::optional<analysis::Format> format; // unset: a table
   base::Destination output;               // without a file: standard output
   bool brief = false;                     // only the answer
-  bool fold = false;                      // first make the run file of what lies in parts
-  std::map<std::string, double> prices;   // by GPU name, "" for any; none: not asked for
+  bool fold = false;                      // first make the run file from the parts
+  std::map<std::string, double> prices;   // by GPU name, "" for any; empty: no prices
   // The timeline of a trace, instead of the run's figures.
   bool timeline = false;
-  std::optional<int> trial; // else the first traced one
-  bool steps = false;       // each step by itself, in JSON
+  std::optional<int> trial; // unset: the first traced one
+  bool steps = false;       // each step separately, in JSON
   std::optional<WindowRequest> window;
-  std::vector<int> ranks; // figures of these alone; empty: of all
+  std::vector<int> ranks; // show only these; empty: all
   base::Verbosity verbosity = base::Verbosity::normal;
 };
 
 Usage report_usage(ReportOptions& into);
 
 // Reads the run and writes its report to `out` or the output file. Returns the exit code (0, 2, 7);
-// what went wrong is one line on `err`.
+// an error is one line on `err`.
 int report_run(const ReportOptions& options, std::ostream& out, std::ostream& err);
 
-// The analysed timeline, instead of the run's figures. What is missing, but no error, is logged.
+// The analysed timeline, instead of the run's figures. Missing parts that are not errors are
+// logged.
 base::Result<std::string> timeline_text(const ReportOptions& options);
 
 } // namespace ncclprobe::cli

@@ -6,7 +6,7 @@
 
 namespace ncclprobe::cli {
 
-// The commands that read runs and traces: they need no MPI, no GPU and not the machine of the run.
+// The commands that read runs and traces. They need no MPI and no GPU, and run on any machine.
 std::vector<Command> report_commands();
 
 } // namespace ncclprobe::cli

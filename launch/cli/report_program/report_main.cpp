@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// ncclprobe-report: the commands that only read files. `ncclprobe report` and the like become this
-// program; called by its own name without a command it prints a report.
+// ncclprobe-report: the commands that only read files. `ncclprobe report` and similar commands
+// execute this program. Without a command it prints a report.
 #include "base/console.h"
 #include "base/exit_code.h"
 #include "base/process_start.h"
@@ -38,7 +38,7 @@ int run_program(std::vector<std::string> words) {
   return cli::run_command_line(*command, words, show_version);
 }
 
-// What was written is there only once it is flushed.
+// Output is only complete once it is flushed.
 int flushed(int exit_code) {
   if (base::console(base::Stream::out).flush() || exit_code == base::k_exit_output)
     return exit_code;

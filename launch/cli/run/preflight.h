@@ -9,9 +9,9 @@
 
 namespace ncclprobe::cli {
 
-// Of doctor's checks those that the inventories and the environment answer, which are there before
-// every run: what fails, and NCCL variables that do not mean what they say. Without NCCL, only
-// those that mean it nowhere.
+// The checks of `doctor` that need only the inventories and the environment; they run before every
+// run. Returns failures, and NCCL variables whose value does not mean what it seems to. Without
+// NCCL, only those that would have no meaning anywhere.
 std::vector<analysis::doctor::Finding> preflight(const std::vector<model::Host>& hosts,
                                                  const std::string& backend, const World& world);
 

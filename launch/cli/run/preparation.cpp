@@ -11,9 +11,9 @@
 namespace ncclprobe::cli {
 namespace {
 
-// A CUDA context with NCCL's kernels and buffers, generously.
+// Generous size of a CUDA context with NCCL's kernels and buffers.
 constexpr std::uint64_t k_context_bytes = 3ULL << 29;
-// At the most: one is being torn down, one connects.
+// At most: one is being torn down, one connects.
 constexpr std::uint64_t k_contexts = 2;
 
 // Why a GPU cannot be shared by two trials; empty if it can.

@@ -11,15 +11,15 @@
 
 namespace ncclprobe::cli {
 
-// Whether the next trial's workers may be started while the present ones are there, and why (not).
+// Whether the next trial's workers may start while the current ones run, and why (not).
 struct Preparation {
   bool on = false;
   std::string reason;
 };
 
-// `asked`: auto, on or off. Two generations of processes share each GPU then, so whatever is asked
-// it is off where a GPU's compute mode forbids that or its free memory may not be enough. auto:
-// only on GPUs, where start-up takes seconds.
+// `asked`: auto, on or off. Two generations of processes then share each GPU. So it is always off
+// if a GPU's compute mode forbids that, or its free memory may not be enough. auto: only on GPUs,
+// where start-up takes seconds.
 Preparation choose_preparation(const std::string& asked, const std::string& backend,
                                const std::vector<model::Host>& hosts, const launch::Layout& layout,
                                const std::vector<model::TrialSpec>& trials);

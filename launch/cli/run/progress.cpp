@@ -15,11 +15,11 @@ namespace {
 
 constexpr int k_bar_width = 24;
 constexpr std::int64_t k_redraw_ns = 100'000'000;
-// What was expected counts as much as this share of the run, or time, that was seen.
+// The expectation has the weight of this share of the run, or of this much time, that was observed.
 constexpr double k_trust = 0.1;
 constexpr double k_trust_ns = 1e9;
 
-// Progress is for people: a full or closed stderr is no reason to lose a run.
+// Progress is for people. A full or closed stderr must not stop a run.
 void say(const std::string& text) {
   (void)base::print(base::Stream::err, text);
 }
@@ -94,7 +94,7 @@ double Progress::share() const {
          trials_;
 }
 
-// What is expected of the rest, times how wrong that was so far.
+// The expected rest, times the error of the expectation so far.
 std::string Progress::time_left() const {
   const double elapsed = static_cast<double>(base::monotonic_ns() - started_ns_);
   const auto cells = static_cast<std::size_t>(now_.cells_done);

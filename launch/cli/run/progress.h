@@ -9,25 +9,26 @@
 
 namespace ncclprobe::cli {
 
-// Progress of a run on stderr: one line that is redrawn on a terminal, a line per trial elsewhere.
+// Progress of a run on stderr: on a terminal one line that is redrawn, otherwise one line per
+// trial.
 class Progress {
 public:
   enum class Style { silent, lines, bar };
   static Style style_for(bool quiet);
 
-  // `trials`: of the whole run. `expected_ns`: guess for what is to be done, corrected by what is
-  // seen.
+  // `trials`: of the whole run. `expected_ns`: estimate for the remaining work, corrected by what
+  // is observed.
   Progress(Style style, int trials, double expected_ns);
   ~Progress();
 
-  // So many were done by an earlier process.
+  // An earlier process has done this many trials.
   void skip(int trials, double expected_ns_left);
   void begin_trial(const model::TrialSpec& spec);
   void update(const launch::TrialProgress& progress);
   void end_trial(const model::TrialRecord& record);
 
 private:
-  double share() const; // of all trials, that is done
+  double share() const; // completed share of all trials
   std::string time_left() const;
   std::string where() const; // in the current trial
   void draw();
@@ -39,7 +40,7 @@ private:
   std::int64_t started_ns_;
   std::int64_t drawn_ns_ = 0;
   int done_ = 0;
-  double done_expected_ns_ = 0; // expected for the trials that were done here
+  double done_expected_ns_ = 0; // expected time of the trials done by this process
   int failed_ = 0;
   std::string name_;
   std::vector<std::string> cell_names_;

@@ -53,7 +53,8 @@ std::string default_output() {
   char stem[64];
   std::strftime(stem, sizeof stem, "ncclprobe-%Y%m%d-%H%M%S", &parts);
   std::string name = fmt::format("{}.h5", stem);
-  for (int again = 2; std::filesystem::exists(name); ++again) // within one second
+  for (int again = 2; std::filesystem::exists(name);
+       ++again) // another run began in the same second
     name = fmt::format("{}-{}.h5", stem, again);
   return name;
 }
@@ -100,7 +101,7 @@ void say_what_is_coming(const Session& session, const workload::Plan& plan) {
     spdlog::warn("{}", warning);
 }
 
-// mpirun takes the environment along only where it is asked to.
+// mpirun passes environment variables on only if asked to.
 void warn_of_other_environments(const Session& session) {
   for (const model::RankVariable& variable :
        launch::environment_of_ranks(session.reports, session.layout))
@@ -157,7 +158,7 @@ base::Result<Ending> measure(launch::Supervisor& supervisor, const workload::Pla
   return ending_of(supervisor, all_done);
 }
 
-// What the run file holds when all that was stored is folded into it, and what it lacks of that.
+// The content of the folded run file, and what is missing in it.
 struct Folded {
   analysis::RunSummary run;
   bool whole = true;
@@ -183,7 +184,7 @@ std::string report_of(const analysis::RunSummary& run, const std::filesystem::pa
   return format ? report : fmt::format("{}\nrun file: {}\n", report, output.string());
 }
 
-// Where --output names the report's file and not the run file; empty: nowhere.
+// The file that --output names, if it is the report's and not the run file; otherwise empty.
 base::Destination report_file(const RunOptions& options) {
   const std::filesystem::path file = options.output.value_or("");
   const auto overwrite = options.force ? base::Overwrite::yes : base::Overwrite::no;
@@ -192,9 +193,9 @@ base::Destination report_file(const RunOptions& options) {
              : base::Destination{};
 }
 
-// How to come to the rest of a run that was cut short.
+// Advice on how to complete a run that was cut short.
 std::string way_on(const Job& job, const std::filesystem::path& output) {
-  return job.can_be_resumed ? fmt::format("`ncclprobe --resume {}{}` goes on", output.string(),
+  return job.can_be_resumed ? fmt::format("`ncclprobe --resume {}{}` resumes it", output.string(),
                                           options_to_name(job.options))
                             : "start it again for the rest";
 }
@@ -231,7 +232,7 @@ int finish(const Job& job, const std::filesystem::path& output, const base::Resu
     spdlog::warn("stopped; {}", way_on(job, output));
     exit_code = base::k_exit_interrupted;
   } else if (*ending == Ending::broken) {
-    spdlog::warn("the run is not whole; {}", way_on(job, output));
+    spdlog::warn("the run is incomplete; {}", way_on(job, output));
     exit_code = std::max<int>(exit_code, base::k_exit_some_failed);
   }
   const base::Destination to = report_file(job.options);
@@ -240,7 +241,7 @@ int finish(const Job& job, const std::filesystem::path& output, const base::Resu
   return deliver(report_of(folded->run, output, job.options.format), to, exit_code);
 }
 
-// Behind symbolic links, as parts and traces lie beside it.
+// Follows symbolic links, because parts and traces lie beside the real file.
 base::Result<std::filesystem::path> run_file_of(const RunOptions& options) {
   if (!options.resume_file.empty())
     return options.resume_file;
@@ -251,7 +252,7 @@ base::Result<std::filesystem::path> run_file_of(const RunOptions& options) {
       "the parts that a run file is made from lie in a folder beside it");
 }
 
-// Makes the run file, or goes on with one. What is stored in it.
+// Creates the run file, or resumes one. Returns what is stored in it.
 base::Result<Stored> begin(const std::filesystem::path& output, const RunOptions& options,
                            const model::RunHeader& header, const workload::Plan& plan,
                            Progress& progress) {
@@ -266,7 +267,7 @@ base::Result<Stored> begin(const std::filesystem::path& output, const RunOptions
     if (!stored.done.contains(trial.id))
       left_ns += expected_trial_ns(trial);
   if (options.verbosity != base::Verbosity::quiet)
-    spdlog::info("goes on with {}: {} of {} trials are done, about {} left", output.string(),
+    spdlog::info("continuing {}: {} of {} trials are done, about {} left", output.string(),
                  stored.done.size(), plan.trials.size(), expected_text(left_ns));
   progress.skip(static_cast<int>(stored.done.size()), left_ns);
   return stored;
@@ -337,7 +338,8 @@ int plan_and_lead(const World& world, Session& session, const Job& job,
   StopOnSignal stopper(supervisor);
   if (!quiet) {
     for (const auto& finding : preflight(session.hosts, session.backend.name, world))
-      spdlog::warn("{}; it costs: {} (`ncclprobe doctor` says more)", finding.what, finding.cost);
+      spdlog::warn("{}; consequence: {} (`ncclprobe doctor` shows more)", finding.what,
+                   finding.cost);
     warn_of_other_environments(session);
     say_what_is_coming(session, *plan);
   }

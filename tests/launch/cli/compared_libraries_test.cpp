@@ -31,7 +31,7 @@ TEST_CASE("a file that is not there is refused, and what to do is said") {
 
   auto missing = cli::check_library_files({{"nccl", {there, there + ".9"}}});
   REQUIRE_FALSE(missing.has_value());
-  CHECK_THAT(missing.error().text(), ContainsSubstring("'" + there + ".9' is no file") &&
+  CHECK_THAT(missing.error().text(), ContainsSubstring("'" + there + ".9' is not a file") &&
                                          ContainsSubstring("on every host"));
   CHECK_FALSE(cli::check_library_files({{"nccl", {folder.path().string()}}}).has_value());
   CHECK_FALSE(cli::check_library_files({{"nccl", {""}}}).has_value());
@@ -52,7 +52,7 @@ TEST_CASE("a compared worker is a program with a path") {
   CHECK(fault(there).empty());
   CHECK_THAT(fault("ncclprobe-worker"), ContainsSubstring("'ncclprobe-worker' has no folder"));
   CHECK_THAT(fault(there + "2"),
-             ContainsSubstring("is no file") && ContainsSubstring("name an ncclprobe-worker"));
+             ContainsSubstring("is not a file") && ContainsSubstring("name an ncclprobe-worker"));
 }
 
 TEST_CASE("what tells files apart is their contents") {

@@ -177,7 +177,7 @@ TEST_CASE("the exit code of a policy is whether all suit") {
   CHECK(code("sm_80") == base::k_exit_warnings); // of 40 GB or 80
 }
 
-TEST_CASE("a node that is no examination and no run is named") {
+TEST_CASE("a node that is neither an examination nor a run is named") {
   support::ScratchFolder folder;
   std::ofstream(folder / "node.json") << "{\"surveys\": 1}";
   std::ofstream(folder / "node.h5") << "no run";

@@ -146,10 +146,11 @@ TEST_CASE("export says what is wrong in one line, with the file and what to do")
   REQUIRE(absent.text.find("there is no run at " + (folder / "absent").string()) !=
           std::string::npos);
   REQUIRE(nonsense.exit_code == 2);
-  REQUIRE(nonsense.text == fmt::format("ncclprobe export: {0} is no HDF5 file; nor a trace: {0} is "
-                                       "no HDF5 file (give a run file, one of its traces, or a "
-                                       "folder of spools)\n",
-                                       text));
+  REQUIRE(nonsense.text ==
+          fmt::format("ncclprobe export: {0} is not an HDF5 file; nor a trace: {0} is "
+                      "not an HDF5 file (give a run file, one of its traces, or the "
+                      "folder of a captured job)\n",
+                      text));
   REQUIRE(no_rank.exit_code == 2);
   REQUIRE(no_rank.text == "ncclprobe export: the trace has no rank 5 (it has 0,1)\n");
   REQUIRE(other_trial.exit_code == 2);

@@ -127,9 +127,9 @@ TEST_CASE("each value must be named, and only values of the plan can be") {
              ContainsSubstring("--set LD_PRELOAD=/b.so"));
   CHECK(refusal_of(plan, with_set({{"LD_PRELOAD", {"/b.so", "/a.so"}}})).empty());
   CHECK(refusal_of(plan, with_set({{"LD_PRELOAD", {"/a.so", "/b.so", "/c.so"}}})) ==
-        "--set LD_PRELOAD=/c.so cannot be changed: the run goes on as it was begun");
+        "--set LD_PRELOAD=/c.so cannot be changed: the run continues as it began");
   CHECK(refusal_of(plan, with_set({{"NCCL_ALGO", {"Tree"}}})) ==
-        "--set NCCL_ALGO=Tree cannot be changed: the run goes on as it was begun");
+        "--set NCCL_ALGO=Tree cannot be changed: the run continues as it began");
 }
 
 TEST_CASE("what a hostile file wants cannot write to the terminal, nor past the quotes") {

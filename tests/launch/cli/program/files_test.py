@@ -247,7 +247,7 @@ class PlantedLinks(FilesTest):
             self.assertEqual(self.state(), before, command)
         self.assertIn("Timeline", self.expect((0,), "report", str(file), "--timeline").stdout)
         refused = self.expect((2, 7), "report", str(file), "--fold")
-        self.assertIn("lock is no file of ncclprobe's", refused.stderr)
+        self.assertIn("lock is not a file of ncclprobe's", refused.stderr)
         (parts / "lock").unlink()
         self.expect((0,), "report", str(file), "--fold")
         self.assertTrue(file.exists() and not parts.exists())

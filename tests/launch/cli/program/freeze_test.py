@@ -52,7 +52,7 @@ class Freeze(ProgramTest):
         self.expect_end(job, since)
 
         self.assertRegex(self.words(), r"the supervisors of rank 1 on \S+ no longer answer")
-        self.assertIn(f"`ncclprobe --resume {self.run_file}` goes on", self.words())
+        self.assertIn(f"`ncclprobe --resume {self.run_file}` resumes it", self.words())
 
     def signal_all(self, number):
         for pid in self.processes():

@@ -42,7 +42,7 @@ class Limits(ProgramTest):
         done = self.expect(7, "`ulimit -f` allows files of at most 40 KiB", "--backend", "host", *SMALL, "--no-sweep",
                            "--repeat", "3", "--output", "run.h5", before="ulimit -f 40")
         self.assertIn("ncclprobe --resume run.h5", done.stderr)
-        self.expect(0, "goes on with run.h5", "--resume", "run.h5")
+        self.expect(0, "continuing run.h5", "--resume", "run.h5")
 
     def test_too_few_processes(self):
         if os.geteuid() != 0:

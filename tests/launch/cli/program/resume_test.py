@@ -69,7 +69,7 @@ class Resume(ProgramTest):
 
                 done = self.resume(launcher=launcher)
 
-                self.assertRegex(done.stderr, rf"goes on with .*: {len(before)} of {len({one[0] for one in whole})} trials are done")
+                self.assertRegex(done.stderr, rf"continuing .*: {len(before)} of {len({one[0] for one in whole})} trials are done")
                 self.assertEqual(self.identities(), whole)
                 self.assertEqual(self.schedules(), whole_keys)
                 after = self.measured()
@@ -89,7 +89,7 @@ class Resume(ProgramTest):
                 self.assertEqual(run.wait(timeout=10), 130)  # soon: nobody waits for a supervisor that has left
 
                 self.wait_until(lambda: not self.processes(), 10, "no process left")
-                self.assertIn(f"`ncclprobe --resume {self.run_file}` goes on", (self.folder / "stderr").read_text())
+                self.assertIn(f"`ncclprobe --resume {self.run_file}` resumes it", (self.folder / "stderr").read_text())
                 self.assertLessEqual({row["outcome"] for row in self.report()}, {"ok", "not_run"})
                 self.resume(launcher=mpirun(2))
                 self.assertEqual({row["outcome"] for row in self.report()}, {"ok"})
@@ -97,7 +97,7 @@ class Resume(ProgramTest):
     def test_a_stopped_run_says_how_it_goes_on(self):
         self.stop(signal.SIGINT, (), "run.h5")
 
-        self.assertIn(f"`ncclprobe --resume {self.run_file}` goes on", (self.folder / "stderr").read_text())
+        self.assertIn(f"`ncclprobe --resume {self.run_file}` resumes it", (self.folder / "stderr").read_text())
 
     def test_a_run_that_chose_its_backend_itself_goes_on(self):
         """It looked for GPUs and their libraries; the run that goes on knows that it does not use them."""
@@ -203,7 +203,7 @@ class ForeignFiles(ProgramTest):
         self.wait_for_parts(2)
         os.kill(run.pid, signal.SIGINT)
         run.wait(timeout=30)
-        self.assertIn(f"`ncclprobe --resume {self.run_file} --library worker={self.worker}` goes on",
+        self.assertIn(f"`ncclprobe --resume {self.run_file} --library worker={self.worker}` resumes it",
                       (self.folder / "stderr").read_text())
 
     def test_what_is_named_otherwise_is_refused(self):
@@ -241,7 +241,7 @@ class FullDisk(ProgramTest):
         self.run_file = self.disk / "run.h5"
         stopped = self.measure(*SWEEP, code=7)
         self.assertIn("No space left on device", stopped.stderr)
-        self.assertIn(f"`ncclprobe --resume {self.run_file}` goes on", stopped.stderr)
+        self.assertIn(f"`ncclprobe --resume {self.run_file}` resumes it", stopped.stderr)
         stored = len(list((self.disk / "run.h5.parts").glob("trial-*.h5")))
         self.assertGreaterEqual(stored, 1)
         self.assertEqual(self.mount("remount,size=20m"), 0)

@@ -114,7 +114,7 @@ class Run(ProgramTest):
 
     def test_libraries_that_cannot_be_compared_are_refused_before_anything_is_measured(self):
         missing = self.measure("--compare-library", "nccl=/nowhere/libnccl.so.2", *SMALL, code=2)
-        self.assertIn("'/nowhere/libnccl.so.2' is no file", missing.stderr)
+        self.assertIn("'/nowhere/libnccl.so.2' is not a file", missing.stderr)
         there = self.folder / "libnccl.so.2"
         there.write_bytes(b"")
         no_gpus = self.measure("--backend", "host", "--compare-library", f"nccl={there}", *SMALL, code=2)

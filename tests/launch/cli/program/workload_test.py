@@ -103,7 +103,7 @@ class Workload(ProgramTest):
         self.assertRegex(text, r"ranks +communication +ready ms")
         self.assertRegex(text, r"\n +0 +send forward 0")
         self.assertRegex(text, r"\n +1 +receive forward 0")
-        self.assertNotIn("the schedule says nothing of its results", text)
+        self.assertNotIn("the schedule does not describe its results", text)
         buckets = [bucket for step in self.report("json")["steps"] for bucket in step["buckets"]]
         self.assertEqual({tuple(bucket["ranks"]) for bucket in buckets}, {(0,), (1,)})
 
