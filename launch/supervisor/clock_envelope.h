@@ -28,8 +28,9 @@ struct ClockPing {
 // when a clock was set, the error is the gap between them. `pings` is not empty.
 ClockReading envelope_of(std::span<const ClockPing> pings);
 
-// Converts a reading against `other` into one against other's reference. Errors add up, and so does
-// what the clocks may have drifted in the `age_ns` since `other` was read.
+// `own` is a reading against a clock, `other` that clock's reading against the reference, `age_ns`
+// ago. Returns the reading of own's clock against the reference. Errors add up, and so does the
+// drift that is possible in that time.
 ClockReading compose(const ClockReading& own, const ClockReading& other, std::int64_t age_ns);
 
 } // namespace ncclprobe::launch

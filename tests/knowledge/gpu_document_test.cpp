@@ -23,7 +23,7 @@ constexpr const char* k_introduction =
 
 - Memory is of one GPU, in GB as published. GB/s are 1e9 bytes a second in **one** direction; vendors
   print the sum of both for NVLink.
-- "bridge" is an NVLink that a GPU has only if a bridge joins it to others, which need not be fitted.
+- "bridge" is an NVLink that works only through a bridge between GPUs. The bridge may not be installed.
 - "unknown" was not found in a source. Nothing here is guessed.
 - A GPU that is missing is judged by its compute capability: `--gpu sm_89`.
 )";

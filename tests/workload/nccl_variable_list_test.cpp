@@ -99,11 +99,12 @@ std::string versions(const Variable& variable) {
 std::string document() {
   std::string text = fmt::format(
       "# NCCL's environment variables, as ncclprobe knows them\n\n"
-      "A test writes this page from the table by which `--set`, `plan --dry-run`, `doctor` and the "
-      "check before every run judge variables; do not edit it. The table was compared with the "
+      "`--set`, `plan --dry-run`, `doctor` and the check before every run judge variables by this "
+      "table. A test writes this page; do not edit it. The table was compared with the "
       "sources of NCCL 2.10.3 to 2.30.7; later entries, up to {}, are from another project's copy. "
       "\"2.10\" also stands for older releases.\n\n"
-      "- A **refused** value ends every communicator. ncclprobe starts nothing with one.\n"
+      "- A **refused** value makes every communicator fail. ncclprobe starts nothing with such a "
+      "value.\n"
       "- Text that is not an integer silently becomes the number at its beginning, or 0 (`8M` is "
       "8, "
       "`yes` is 0). A number that does not fit 64 bits becomes the default.\n"

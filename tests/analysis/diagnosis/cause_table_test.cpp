@@ -164,7 +164,7 @@ std::string document() {
 
 - **Certain by**: words that only this cause writes, shortened; `...` stands for anything. One of them is enough.
 - **Possible by**: words that fit other causes too. The diagnosis then says "possibly", and what would confirm it.
-- "with" and "without": only where another line of the log says so, or none does.
+- "with" (or "without"): the words count only if another line of the log has the second words (or no line has them).
 - Where several causes fit one line, the more specific words win.
 
 )";
