@@ -82,7 +82,7 @@ TEST_CASE("Where clocks are not good enough the timeline says so") {
                 [](const auto& reading) { return reading.kind == trace::ClockKind::host; });
   text = render_timeline(timeline_of(source), {});
   CHECK(text.find("never compared") != std::string::npos);
-  CHECK(text.find("Not known: of each of the 20 collectives") != std::string::npos);
+  CHECK(text.find("Not known: each of the 20 collectives") != std::string::npos);
   CHECK(text.find("no untraced trial") != std::string::npos);
 }
 
