@@ -16,18 +16,28 @@ def texts(run, column):
     return [blob[at[i]:at[i + 1]].decode(errors="replace") for i in run[column][:]]
 
 
+def kinds(run):
+    """By cell: the collective, the method of a transfer, or the pattern of a training step."""
+    found = {}
+    for table, column in (("collective_cells", "collective"), ("p2p_cells", "method"), ("step_cells", "pattern")):
+        names = run[f"{table}/{column}"].attrs["labels"]
+        for cell, value in zip(run[f"{table}/cell"][:], run[f"{table}/{column}"][:]):
+            found[cell] = names[value]
+    return found
+
+
 def main(path):
     with h5py.File(path) as run:
         if run["run/synthetic"][0]:
             print("synthetic: no hardware was measured")
         names = texts(run, "trials/name")
-        workloads, sizes, trials = texts(run, "cells/workload"), run["cells/bytes"][:], run["cells/trial"][:]
+        kind, sizes, trials = kinds(run), run["cells/bytes"][:], run["cells/trial"][:]
         times = {}
         for cell, elapsed, iterations in zip(run["samples/cell"][:], run["samples/elapsed_ns"][:],
                                              run["samples/iterations"][:]):
             times.setdefault(cell, []).append(elapsed / iterations / 1000)
         for cell, samples in sorted(times.items()):
-            print(f"{names[trials[cell]]:40} {workloads[cell]:16} {sizes[cell]:>12} {statistics.median(samples):12.2f} us")
+            print(f"{names[trials[cell]]:40} {kind.get(cell, 'empty_kernel'):16} {sizes[cell]:>12} {statistics.median(samples):12.2f} us")
 
 
 if __name__ == "__main__":

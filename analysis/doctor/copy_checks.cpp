@@ -4,7 +4,7 @@
 // D36: GPU-to-GPU copies must deliver correct data.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
-#include "workload/p2p_label.h"
+#include "model/cell_label.h"
 
 namespace ncclprobe::analysis::doctor {
 namespace {
@@ -12,11 +12,11 @@ namespace {
 using model::OutcomeKind;
 
 std::string pair_of(const SmokeTestCell& cell) {
-  auto label = workload::read_p2p_label(cell.label);
+  const auto* label = cell.label.p2p();
   if (!label || label->transfers.empty())
-    return cell.label.workload + " " + cell.label.variant;
+    return cell.label.workload() + " " + cell.label.variant();
   std::string text;
-  for (const workload::P2pTransfer& transfer : label->transfers) // one per host
+  for (const model::P2pTransfer& transfer : label->transfers) // one per host
     text += fmt::format("{}GPU of rank {} to GPU of rank {}", text.empty() ? "" : ", ",
                         transfer.from.rank, transfer.to.rank);
   return text;

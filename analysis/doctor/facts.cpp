@@ -96,7 +96,8 @@ bool is_named(const ChosenAlgorithm& one) {
 }
 
 bool is_graph(const SmokeTestCell& cell) {
-  return cell.label.variant.find("graph") != std::string::npos;
+  const auto* one = cell.label.collective();
+  return one && one->launch == model::Launch::graph;
 }
 
 bool in_cluster(const model::GpuHealth& gpu) {

@@ -195,13 +195,14 @@ bool has_active_rdma(const Case& one) {
 void check_chosen(const Case& one, const SmokeTest& smoke_test, Findings& into) {
   std::set<std::string> names;
   std::vector<std::string> groups;
+  std::string only; // of one group
   for (const ChosenNetwork& network : smoke_test.networks) {
     names.insert(network.name);
     std::string over;
     for (const std::string& interface : network.interfaces)
       over += (over.empty() ? " over " : ", ") + interface;
-    groups.push_back(
-        fmt::format("ranks {}: {}{}", model::format_ranks(network.ranks), network.name, over));
+    only = network.name + over;
+    groups.push_back(fmt::format("ranks {}: {}", model::format_ranks(network.ranks), only));
   }
   if (names.empty())
     return;
@@ -218,8 +219,7 @@ void check_chosen(const Case& one, const SmokeTest& smoke_test, Findings& into) 
               {}});
     return;
   }
-  std::string text = groups.size() == 1 ? groups.front().substr(groups.front().find(": ") + 2)
-                                        : smoke_test.networks.front().name;
+  std::string text = groups.size() == 1 ? only : smoke_test.networks.front().name;
   if (groups.size() > 1)
     seen.insert(seen.begin(), groups.begin(), groups.end());
   if (*names.begin() == "Socket" && has_active_rdma(one)) {

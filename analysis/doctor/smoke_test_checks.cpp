@@ -26,7 +26,7 @@ bool is_base(const SmokeTestCell& cell) {
 
 std::string text_of(const SmokeTest& smoke_test, const SmokeTestCell& cell) {
   std::string text = fmt::format("{}, {} backend: {} of {} bytes in {}{}", smoke_test.name,
-                                 smoke_test.backend, cell.label.workload, cell.label.bytes,
+                                 smoke_test.backend, cell.label.workload(), cell.label.bytes,
                                  to_string(cell.label.type), is_graph(cell) ? " from a graph" : "");
   if (cell.outcome.ok())
     return fmt::format("{}: {} elements right", text, cell.elements);

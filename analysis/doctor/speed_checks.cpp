@@ -41,10 +41,10 @@ Severity severity_of(const RangeVerdict& verdict) {
 
 void judge(const SmokeTest& smoke_test, const SmokeTestCell& cell, const NodeLinks& links,
            bool nvls_off, Findings& into) {
-  MeasuredFigure figure{cell.label.workload, cell.label.bytes, smoke_test.ranks,
+  MeasuredFigure figure{cell.label.workload(), cell.label.bytes, smoke_test.ranks,
                         *cell.busbw_gb_per_s, nvls_off};
   RangeVerdict verdict = judge_by_range(links, figure);
-  std::string what = fmt::format("{} of {} MiB on {} ({} GPUs)", cell.label.workload,
+  std::string what = fmt::format("{} of {} MiB on {} ({} GPUs)", cell.label.workload(),
                                  cell.label.bytes >> 20, smoke_test.name, smoke_test.ranks);
   std::vector<std::string> seen{fmt::format("bus bandwidth {}", describe(verdict, figure))};
   if (!verdict.source.empty())
@@ -64,7 +64,7 @@ void judge(const SmokeTest& smoke_test, const SmokeTestCell& cell, const NodeLin
             bad ? "every training step waits for it" : "",
             bad ? fmt::format("ncclprobe p2p shows which links are slow; ncclprobe run "
                               "--collectives {} measures it at all sizes{}{}",
-                              cell.label.workload,
+                              cell.label.workload(),
                               causes.empty() ? "" : ". The cause is unknown; it may be ", causes)
                 : "",
             {},
@@ -86,7 +86,7 @@ void check_speed(const Case& one, Findings& into) {
       else if (cell.label.bytes >= k_measured_bytes && cell.outcome.kind == OutcomeKind::skipped)
         into.add({"D34",
                   Severity::info,
-                  fmt::format("the {} of {} MiB was not measured", cell.label.workload,
+                  fmt::format("the {} of {} MiB was not measured", cell.label.workload(),
                               cell.label.bytes >> 20),
                   {cell.outcome.reason},
                   "",

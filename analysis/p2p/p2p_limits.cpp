@@ -71,7 +71,7 @@ P2pLimit host_limit(const topology::Host& host, const model::Gpu* gpu) {
 
 } // namespace
 
-P2pLimit p2p_limit(const model::RunHeader& header, const workload::P2pTransfer& transfer) {
+P2pLimit p2p_limit(const model::RunHeader& header, const model::P2pTransfer& transfer) {
   if (header.backend != "nvidia")
     return {std::nullopt, "this backend reports no links", "ranks"};
   const model::RankPlace* from = place_of(header, transfer.from.rank);

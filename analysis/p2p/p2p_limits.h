@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "model/cell_label.h"
 #include "model/run.h"
-#include "workload/p2p_label.h"
 
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@ struct P2pLimit {
   std::string link_class; // pairs of one class should be equally fast: "NV18", "PIX", "host"
 };
 
-P2pLimit p2p_limit(const model::RunHeader& header, const workload::P2pTransfer& transfer);
+P2pLimit p2p_limit(const model::RunHeader& header, const model::P2pTransfer& transfer);
 
 // A figure may exceed a limit by this much: clocks and counted bytes are not exact.
 inline constexpr double k_limit_tolerance = 0.02;

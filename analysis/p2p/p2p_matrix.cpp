@@ -14,10 +14,10 @@
 namespace ncclprobe::analysis {
 namespace {
 
-using workload::P2pDirection;
-using workload::P2pLabel;
-using workload::P2pMethod;
-using workload::P2pTransfer;
+using model::P2pDirection;
+using model::P2pLabel;
+using model::P2pMethod;
+using model::P2pTransfer;
 
 // Values of one entry: those of its batches, for each process.
 struct Measured {
@@ -29,7 +29,7 @@ struct Measured {
   bool seen = false;
 };
 
-using Key = std::tuple<workload::P2pMode, P2pMethod, P2pDirection, std::uint64_t>;
+using Key = std::tuple<model::P2pMode, P2pMethod, P2pDirection, std::uint64_t>;
 
 struct Gathered {
   Key key;
@@ -264,8 +264,7 @@ bool is_mirrored(const P2pMatrix& matrix, const P2pTransfer& transfer) {
 
 bool is_p2p(const model::Run& run) {
   return std::any_of(run.trials.begin(), run.trials.end(), [](const model::TrialRecord& trial) {
-    return !trial.spec.cells.empty() &&
-           workload::read_p2p_label(trial.spec.cells.front().label).has_value();
+    return !trial.spec.cells.empty() && trial.spec.cells.front().label.p2p() != nullptr;
   });
 }
 
@@ -274,7 +273,7 @@ std::vector<P2pMatrix> p2p_matrices(const model::Run& run) {
   for (const model::TrialRecord& trial : run.trials)
     for (std::size_t c = 0; c < std::min(trial.spec.cells.size(), trial.cells.size()); ++c) {
       const model::Cell& cell = trial.spec.cells[c];
-      auto label = workload::read_p2p_label(cell.label);
+      const auto* label = cell.label.p2p();
       if (!label)
         continue;
       Key key{label->mode, label->method, label->direction, cell.label.bytes};
@@ -326,7 +325,7 @@ std::string describe(const P2pMatrix& matrix) {
     text += ", " + k_directions.at(matrix.direction);
   if (matrix.method != P2pMethod::latency)
     text += ", " + base::format_bytes(matrix.bytes);
-  if (matrix.mode == workload::P2pMode::ipc)
+  if (matrix.mode == model::P2pMode::ipc)
     text += ", between processes (CUDA IPC)";
   return text;
 }

@@ -31,7 +31,7 @@ struct P2pFigure {
 
 // One transfer, or in `together` all of one rank.
 struct P2pEntry {
-  workload::P2pTransfer transfer; // together: from and to are the rank whose total this is
+  model::P2pTransfer transfer; // together: from and to are the rank whose total this is
   // One way. Absent if it was not measured, or cannot be separated from the way back (bi of the
   // host).
   std::optional<P2pFigure> figure;
@@ -42,18 +42,18 @@ struct P2pEntry {
 };
 
 struct P2pMatrix {
-  workload::P2pMode mode = workload::P2pMode::direct;
-  workload::P2pMethod method = workload::P2pMethod::ce;
-  workload::P2pDirection direction = workload::P2pDirection::uni;
+  model::P2pMode mode = model::P2pMode::direct;
+  model::P2pMethod method = model::P2pMethod::ce;
+  model::P2pDirection direction = model::P2pDirection::uni;
   std::uint64_t bytes = 0;
   std::vector<P2pEntry> entries; // by transfer
 
-  bool latency() const { return workload::measures_latency(method); }
-  const P2pEntry* at(const workload::P2pTransfer& transfer) const;
+  bool latency() const { return model::measures_latency(method); }
+  const P2pEntry* at(const model::P2pTransfer& transfer) const;
 };
 
 // True for the second of two entries that represent one measurement, there and back.
-bool is_mirrored(const P2pMatrix& matrix, const workload::P2pTransfer& transfer);
+bool is_mirrored(const P2pMatrix& matrix, const model::P2pTransfer& transfer);
 
 bool is_p2p(const model::Run& run);
 

@@ -8,8 +8,8 @@
 namespace ncclprobe::analysis {
 namespace {
 
-using workload::P2pDirection;
-using workload::P2pMethod;
+using model::P2pDirection;
+using model::P2pMethod;
 
 // The names of reference_range.h; empty if it has no such figure.
 std::string kind_of(const P2pMatrix& matrix) {

@@ -5,7 +5,6 @@
 
 #include "analysis/proof/proof.h"
 #include "analysis/steps/step_results.h"
-#include "model/parse_enum.h"
 #include "workload/schedule_rules.h"
 
 #include <algorithm>
@@ -27,10 +26,10 @@ void add_collectives(const std::vector<SettingResult>& results,
                      const std::vector<SettingProof>& proofs, model::TimingMode mode,
                      std::vector<Point>& points) {
   for (const SettingResult& result : results) {
-    auto collective = model::parse_enum<model::Collective>(result.label.workload, "collective");
-    if (!collective || !result.is_default || result.data == DataState::wrong ||
-        result.timing_mode != mode || !result.label.variant.empty() || result.ranks < 2 ||
-        result.label.bytes == 0 || !(result.time_ns > 0))
+    const auto* one = result.label.collective();
+    if (!one || !one->is_plain() || !result.is_default || result.data == DataState::wrong ||
+        result.timing_mode != mode || result.ranks < 2 || result.label.bytes == 0 ||
+        !(result.time_ns > 0))
       continue;
     auto other_place = [&](const SettingResult& other) {
       model::CellLabel label = other.label;
@@ -41,7 +40,7 @@ void add_collectives(const std::vector<SettingResult>& results,
     if (result.label.placement == model::Placement::in_place &&
         std::any_of(results.begin(), results.end(), other_place))
       continue;
-    Point point{.collective = *collective,
+    Point point{.collective = one->collective,
                 .ranks = result.ranks,
                 .bytes = result.label.bytes,
                 .time_ns = result.time_ns,
@@ -57,8 +56,8 @@ void add_collectives(const std::vector<SettingResult>& results,
 void add_steps(const RunSummary& run, const std::vector<SettingResult>& results,
                const std::vector<SettingProof>& proofs, std::vector<Point>& points) {
   for (const steps::StepResult& step : steps::step_results(run, results)) {
-    if (!step.is_default || step.step.parts != workload::StepParts::communication ||
-        step.data == DataState::wrong || step.buckets.empty() || !step.step.input_copy().empty())
+    if (!step.is_default || step.step.parts != model::StepParts::communication ||
+        step.data == DataState::wrong || step.buckets.empty() || step.step.copies_input())
       continue;
     for (const model::TrialRecord& trial : run.trials) {
       auto cell =

@@ -44,7 +44,7 @@ std::vector<MeasuredRates> measured_rates(const model::Run& run,
   std::vector<MeasuredRates> out;
   for (const StepResult& result : results) {
     if (!result.is_default || result.data == DataState::wrong || result.processes.empty() ||
-        result.step.parts != workload::StepParts::all || !result.step.input_copy().empty())
+        result.step.parts != model::StepParts::all || result.step.copies_input())
       continue;
     const model::Cell* cell = steps::cell_of(run, result);
     if (!cell)

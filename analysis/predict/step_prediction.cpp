@@ -19,16 +19,14 @@ namespace ncclprobe::analysis::cost_model {
 namespace {
 
 using base::Result;
+using model::StepParts;
 using steps::StepResult;
-using workload::StepParts;
 using workload::StepRequest;
 
 bool is_of(const StepResult& result, const StepRequest& request) {
   if (!result.is_default || result.data == DataState::wrong || result.processes.empty() ||
-      result.step.pattern != model::to_string(request.pattern) ||
       result.step.model != request.model.name || result.step.sequence != request.model.sequence ||
-      result.label.type != workload::data_type(request.type) ||
-      result.step.options != workload::option_words(request))
+      result.step.options != request.of_pattern())
     return false;
   auto own = workload::request_on(request, result.step.ranks);
   return own && own->batch == result.step.batch;
@@ -39,9 +37,9 @@ constexpr const char* k_one_process =
 
 // If every rank does the same as a single rank, the step without communication can serve too.
 bool is_whole_on_each(const StepRequest& request) {
-  return (request.pattern == workload::StepPattern::ddp ||
-          request.pattern == workload::StepPattern::fsdp) &&
-         request.scaling == workload::Scaling::weak;
+  return (request.pattern == model::StepPattern::ddp ||
+          request.pattern == model::StepPattern::fsdp) &&
+         request.scaling == model::Scaling::weak;
 }
 
 Result<model::Schedule> schedule_on(const StepRequest& request, int ranks) {

@@ -4,7 +4,6 @@
 #include "analysis/proof/nccl_prediction.h"
 
 #include "analysis/proof/nccl_log.h"
-#include "model/parse_enum.h"
 #include "workload/nccl_selection.h"
 
 #include <algorithm>
@@ -92,10 +91,10 @@ std::vector<NcclPrediction> nccl_predictions(const model::Run& run,
     return predictions;
   const std::vector<SettingProof> proofs = setting_proofs(run);
   for (const SettingResult& result : results) {
-    auto collective = model::parse_enum<model::Collective>(result.label.workload, "collective");
+    const auto* collective = result.label.collective();
     if (!collective || !result.is_default || result.data == DataState::wrong || result.ranks < 2)
       continue;
-    auto function = workload::nccl_function(*collective);
+    auto function = workload::nccl_function(collective->collective);
     auto use = use_in(proofs, result);
     if (!use || !function)
       continue;

@@ -180,8 +180,8 @@ void check_choices(VariableProof& proof, const NcclLog& log, const model::TrialS
     return;
   bool looked = false;
   for (std::size_t c = 0; c < std::min(cells.size(), spec.cells.size()); ++c) {
-    auto collective = model::parse_enum<model::Collective>(cells[c].label.workload, "collective");
-    auto function = collective ? workload::nccl_function(*collective) : std::nullopt;
+    const auto* collective = cells[c].label.collective();
+    auto function = collective ? workload::nccl_function(collective->collective) : std::nullopt;
     auto uses = cells[c].by_rank.find(rank);
     if (!function || uses == cells[c].by_rank.end())
       continue;

@@ -6,14 +6,14 @@
 #include "analysis/report/label_words.h"
 #include "analysis/steps/step_results.h"
 #include "base/units.h"
-#include "workload/step_label.h"
+#include "model/cell_label.h"
 
 namespace ncclprobe::analysis {
 
 std::string cell_name(const model::CellLabel& label, model::TimingMode mode) {
-  if (auto step = workload::read_step_label(label)) {
-    std::string text = printable(steps::describe_step(*step, label.type));
-    if (step->parts != workload::StepParts::all)
+  if (const auto* step = label.step()) {
+    std::string text = printable(steps::describe_step(*step));
+    if (step->parts != model::StepParts::all)
       text += fmt::format(", {} alone", model::to_string(step->parts));
     return text;
   }
@@ -30,10 +30,9 @@ std::string cell_name(const SettingResult& result) {
 }
 
 std::optional<std::uint64_t> cell_bytes(const model::CellLabel& label) {
-  if (workload::read_step_label(label))
+  if (label.step())
     return std::nullopt;
-  bool collective = model::parse_enum<model::Collective>(label.workload, "collective").has_value();
-  return label.bytes == 0 && !collective ? std::nullopt : std::optional(label.bytes);
+  return label.bytes == 0 && !label.collective() ? std::nullopt : std::optional(label.bytes);
 }
 
 std::string cell_size(const model::CellLabel& label) {
@@ -42,21 +41,20 @@ std::string cell_size(const model::CellLabel& label) {
 }
 
 std::string cell_in_full(const model::CellLabel& label) {
-  auto step = workload::read_step_label(label);
-  return step ? fmt::format("{}, {}", printable(steps::describe_step(*step, label.type)),
-                            step_scope(*step))
-              : fmt::format("{} {}", label.workload, base::format_bytes(label.bytes));
+  const auto* step = label.step();
+  return step ? fmt::format("{}, {}", printable(steps::describe_step(*step)), step_scope(*step))
+              : fmt::format("{} {}", label.workload(), base::format_bytes(label.bytes));
 }
 
-std::string step_scope(const workload::StepLabel& step) {
+std::string step_scope(const model::StepLabel& step) {
   std::string text = count_of(step.ranks.size(), "rank", "ranks");
-  if (step.parts != workload::StepParts::all)
+  if (step.parts != model::StepParts::all)
     text += fmt::format(", {} alone", model::to_string(step.parts));
   return text;
 }
 
 int rank_count(const model::CellLabel& label, int communicator) {
-  auto step = workload::read_step_label(label);
+  const auto* step = label.step();
   return step ? static_cast<int>(step->ranks.size()) : communicator;
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/results/cell_summary.h"
-#include "workload/step_label.h"
+#include "model/cell_label.h"
 
 #include <string>
 #include <string_view>
@@ -25,7 +25,7 @@ std::optional<std::uint64_t> cell_bytes(const model::CellLabel& label); // nothi
 std::string cell_in_full(const model::CellLabel& label);
 
 // "2 ranks, compute alone"
-std::string step_scope(const workload::StepLabel& step);
+std::string step_scope(const model::StepLabel& step);
 
 // Ranks that train, of a step; else those of the communicator.
 int rank_count(const model::CellLabel& label, int communicator);

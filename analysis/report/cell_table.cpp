@@ -23,12 +23,13 @@ public:
     for (const SettingResult& result : results)
       for (const ProcessTime& process : result.processes)
         by_cell_.emplace(
-            Cell{process.trial, key_of(result.label), result.timing_mode, result.setting}, &result);
+            Cell{process.trial, LabelKey{&result.label}, result.timing_mode, result.setting},
+            &result);
   }
   // Null if it has none.
   const SettingResult* of(const model::TrialSpec& trial, const model::Cell& cell) const {
     const std::string setting = setting_name(trial, cell);
-    auto found = by_cell_.find(Cell{trial.id, key_of(cell.label), cell.timing.mode, setting});
+    auto found = by_cell_.find(Cell{trial.id, LabelKey{&cell.label}, cell.timing.mode, setting});
     return found == by_cell_.end() ? nullptr : found->second;
   }
 
@@ -54,7 +55,7 @@ struct CellRow {
                : std::nullopt;
   }
   Value busbw() const {
-    const auto factor = busbw_factor(cell.label.workload, ranks());
+    const auto factor = busbw_factor(cell.label, ranks());
     const auto rate = algbw();
     return rate && factor ? Value(*factor * *rate) : Value();
   }
@@ -98,7 +99,7 @@ TablePtr cell_table(const RunFigures& figures) {
   add("setting", [](Row row) { return setting_name(row.trial.spec, row.cell); });
   add("is_default", [](Row row) { return is_default(row.trial.spec, row.cell); });
   add("ranks", [](Row row) { return row.ranks(); });
-  in_label("workload", &model::CellLabel::workload);
+  add("workload", [](Row row) { return row.cell.label.workload(); });
   in_label("size_bytes", &model::CellLabel::bytes);
   in_label("type", &model::CellLabel::type);
   in_label("op", &model::CellLabel::op);
@@ -128,7 +129,7 @@ TablePtr cell_table(const RunFigures& figures) {
     return data_state(row.record) == DataState::unchecked ? row.record.check.why_unchecked
                                                           : row.record.check.first_wrong;
   });
-  in_label("variant", &model::CellLabel::variant);
+  add("variant", [](Row row) { return row.cell.label.variant(); });
   add("timing_mode", [](Row row) { return row.cell.timing.mode; });
   for (auto [key, member] :
        {std::pair("p50_us", &Latency::p50_ns), std::pair("p90_us", &Latency::p90_ns),

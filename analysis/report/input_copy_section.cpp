@@ -25,21 +25,23 @@ std::string verdict_text(Verdict verdict) {
                                            : std::string(model::to_string(verdict));
 }
 
+std::string copy_text(const model::StepLabel& step) {
+  return input_copy_text(step.options.input_copy);
+}
+
 std::string against_text(const CopyComparison& one) {
-  std::string_view before = one.before->step.input_copy();
-  return before.empty() ? "none" : std::string(before);
+  return copy_text(one.before->step);
 }
 
 // Of one kind of step, whatever its copy and its ranks.
 bool same_but_copy(const CopyComparison& a, const CopyComparison& b) {
   auto rest = [](const CopyComparison& one) {
-    workload::StepLabel label = one.after->step;
+    model::StepLabel label = one.after->step;
     label.ranks.clear();
-    std::erase_if(label.options, [](const std::string& word) { return word.starts_with("copy="); });
+    label.options.input_copy = {};
     return label;
   };
-  return rest(a) == rest(b) && a.after->setting == b.after->setting &&
-         a.after->label.type == b.after->label.type;
+  return rest(a) == rest(b) && a.after->setting == b.after->setting;
 }
 
 TablePtr effects_table(const std::vector<const CopyComparison*>& comparisons) {
@@ -56,8 +58,8 @@ TablePtr effects_table(const std::vector<const CopyComparison*>& comparisons) {
   table
       .show("copy",
             [](const Row& row) {
-              return row.comparison->before->step.input_copy().empty()
-                         ? std::string(row.comparison->after->step.input_copy())
+              return !row.comparison->before->step.copies_input()
+                         ? copy_text(row.comparison->after->step)
                          : "pageable vs pinned";
             })
       .left()
@@ -81,12 +83,11 @@ TablePtr effects_table(const std::vector<const CopyComparison*>& comparisons) {
 TablePtr accounts_table(const std::vector<const CopyComparison*>& comparisons) {
   using Row = const CopyComparison*;
   std::vector<Row> rows;
-  std::ranges::copy_if(comparisons, std::back_inserter(rows), [](Row one) {
-    return one->account && one->before->step.input_copy().empty();
-  });
+  std::ranges::copy_if(comparisons, std::back_inserter(rows),
+                       [](Row one) { return one->account && !one->before->step.copies_input(); });
   TableOf<Row> table(std::move(rows));
   table.show("ranks", [](Row one) { return rank_count(*one->after); });
-  table.show("copy", [](Row one) { return one->after->step.input_copy(); }).left();
+  table.show("copy", [](Row one) { return copy_text(one->after->step); }).left();
   table.show("alone", [](Row one) { return one->alone_gb_per_s; }, {Unit::fixed});
   table.show("with", [](Row one) { return one->in_step_gb_per_s; }, {Unit::fixed});
   table.show("lost", [](Row one) { return one->account->sum(); }, {Unit::share}).dispensable(1);
@@ -125,7 +126,7 @@ TablePtr copies_table(const steps::CopyComparisons& found, bool synthetic) {
   TableOf<CopyComparison> table(found.all);
   add_step(
       table, synthetic, [](Row one) -> auto& { return *one.after; });
-  table.add("copy", [](Row one) { return one.after->step.input_copy(); });
+  table.add("copy", [](Row one) { return copy_text(one.after->step); });
   table.add("against", against_text);
   table.add("alone_gb_per_s", [](Row one) { return six_digits(one.alone_gb_per_s); });
   table.add("in_step_gb_per_s", [](Row one) { return six_digits(one.in_step_gb_per_s); });
@@ -258,9 +259,9 @@ std::vector<std::string> input_copy_sentences(const std::vector<steps::StepResul
         parts.push_back(fmt::format("{} {:.2f} times as long ({})", model::to_string(effect.what),
                                     effect.ratio, verdict_in_words(effect)));
     sentences.push_back(fmt::format(
-        "input copy {} against {} at {}: {}", one.after->step.input_copy(), against_text(one),
+        "input copy {} against {} at {}: {}", copy_text(one.after->step), against_text(one),
         count_of(one.after->step.ranks.size(), "rank", "ranks"), fmt::join(parts, ", ")));
-    if (one.account && one.account->sum() > 0.0005 && one.before->step.input_copy().empty())
+    if (one.account && one.account->sum() > 0.0005 && !one.before->step.copies_input())
       sentences.back() += "; " + loss_sentence(*one.account, "the copy");
   }
   return sentences;

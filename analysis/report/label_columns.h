@@ -13,12 +13,12 @@ void add_operation(TableOf<Row>& table, LabelOf label_of) {
   auto add = [&](const char* key, auto member) {
     table.add(key, [=](const Row& row) { return label_of(row).*member; });
   };
-  add("workload", &model::CellLabel::workload);
+  table.add("workload", [=](const Row& row) { return label_of(row).workload(); });
   add("type", &model::CellLabel::type);
   add("op", &model::CellLabel::op);
   add("placement", &model::CellLabel::placement);
   add("root", &model::CellLabel::root);
-  add("variant", &model::CellLabel::variant);
+  table.add("variant", [=](const Row& row) { return label_of(row).variant(); });
 }
 // With its size.
 template <typename Row, typename LabelOf>

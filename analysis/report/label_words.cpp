@@ -3,9 +3,6 @@
 
 #include "analysis/report/label_words.h"
 
-#include "model/collective.h"
-#include "model/parse_enum.h"
-
 #include <algorithm>
 
 namespace ncclprobe::analysis {
@@ -17,14 +14,14 @@ std::string in_words(model::OutcomeKind kind) {
 }
 
 std::string describe(const model::CellLabel& label) {
-  std::string text = fmt::format("{}, {}", label.workload, model::to_string(label.type));
-  auto collective = model::parse_enum<model::Collective>(label.workload, "collective");
-  if (collective && model::reduces(*collective))
+  std::string text = fmt::format("{}, {}", label.workload(), model::to_string(label.type));
+  const auto* one = label.collective();
+  if (one && model::reduces(one->collective))
     text += fmt::format(" {}", model::to_string(label.op));
-  if (collective && model::has_root(*collective))
+  if (one && model::has_root(one->collective))
     text += fmt::format(", root {}", label.root);
-  if (!label.variant.empty())
-    text += ", " + printable(label.variant);
+  if (const std::string variant = label.variant(); !variant.empty())
+    text += ", " + printable(variant);
   return text;
 }
 

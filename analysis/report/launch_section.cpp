@@ -6,23 +6,26 @@
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
-#include "workload/label_words.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ncclprobe::analysis {
 namespace {
 
-bool is_way_to_launch(std::string_view word) {
-  return word == "graph" || word.starts_with("priority=");
-}
-
-std::string without(std::string_view variant, std::string_view left_out) {
-  std::vector<std::string> kept;
-  for (std::string_view word : workload::words_of(variant))
-    if (word != left_out)
-      kept.emplace_back(word);
-  return join(kept, " ");
+// How a cell is launched, in its label; null: it does not say.
+struct LaunchWay {
+  model::Launch* launch = nullptr;
+  int* priority = nullptr;
+};
+LaunchWay launch_way(model::CellLabel& label) {
+  if (auto* one = std::get_if<model::CollectiveLabel>(&label.what))
+    return {&one->launch, &one->priority};
+  if (auto* one = std::get_if<model::EmptyKernelLabel>(&label.what))
+    return {&one->launch};
+  if (auto* one = std::get_if<model::StepLabel>(&label.what))
+    return {&one->options.launch, &one->options.priority};
+  return {};
 }
 
 std::string change_text(double before, double after) {
@@ -33,19 +36,25 @@ std::string change_text(double before, double after) {
 
 std::vector<LaunchPair> launch_pairs(const std::vector<SettingResult>& results) {
   std::vector<LaunchPair> pairs;
-  for (const SettingResult& changed : results)
-    for (std::string_view word : workload::words_of(changed.label.variant)) {
-      if (!is_way_to_launch(word) || !changed.is_default)
-        continue;
-      model::CellLabel label = changed.label;
-      label.variant = without(label.variant, word);
+  for (const SettingResult& changed : results) {
+    if (!changed.is_default)
+      continue;
+    auto add_pair = [&](const model::CellLabel& label, std::string word) {
       auto plain = std::find_if(results.begin(), results.end(), [&](const SettingResult& one) {
         return one.is_default && one.label == label && one.timing_mode == changed.timing_mode &&
                one.ranks == changed.ranks;
       });
       if (plain != results.end())
-        pairs.push_back({&*plain, &changed, std::string(word)});
-    }
+        pairs.push_back({&*plain, &changed, std::move(word)});
+    };
+    model::CellLabel direct = changed.label, of_default_priority = changed.label;
+    if (auto* launch = launch_way(direct).launch;
+        launch && std::exchange(*launch, model::Launch::direct) == model::Launch::graph)
+      add_pair(direct, "graph");
+    if (int* priority = launch_way(of_default_priority).priority)
+      if (const int before = std::exchange(*priority, 0); before != 0)
+        add_pair(of_default_priority, fmt::format("priority={}", before));
+  }
   std::stable_sort(pairs.begin(), pairs.end(),
                    [](const LaunchPair& a, const LaunchPair& b) { return a.word < b.word; });
   return pairs;

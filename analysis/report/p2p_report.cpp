@@ -18,9 +18,9 @@
 namespace ncclprobe::analysis {
 namespace {
 
-using workload::P2pDirection;
-using workload::P2pEnd;
-using workload::P2pTransfer;
+using model::P2pDirection;
+using model::P2pEnd;
+using model::P2pTransfer;
 
 constexpr double k_ns_shown_as_us = 10'000;
 
@@ -33,8 +33,7 @@ bool is_between_devices(const P2pTransfer& transfer) {
 }
 
 bool with_host(const P2pMatrix& matrix) {
-  return matrix.method == workload::P2pMethod::host ||
-         matrix.method == workload::P2pMethod::pageable;
+  return matrix.method == model::P2pMethod::host || matrix.method == model::P2pMethod::pageable;
 }
 
 // Latencies of which one takes this long or longer are shown in microseconds.
@@ -186,9 +185,8 @@ Section list_section(std::string key, std::string title, const std::vector<std::
 }
 
 Section reading_matrices(const std::vector<P2pMatrix>& matrices) {
-  const bool chased = std::ranges::any_of(matrices, [](const P2pMatrix& matrix) {
-    return matrix.method == workload::P2pMethod::latency;
-  });
+  const bool chased = std::ranges::any_of(
+      matrices, [](const P2pMatrix& matrix) { return matrix.method == model::P2pMethod::latency; });
   std::set<std::string> unchecked;
   for (const P2pMatrix& matrix : matrices)
     for (const P2pEntry& entry : matrix.entries)

@@ -11,7 +11,7 @@
 namespace ncclprobe::analysis {
 namespace {
 
-using workload::P2pDirection;
+using model::P2pDirection;
 
 Value figure_value(const std::optional<P2pFigure>& figure, bool latency) {
   if (!figure)

@@ -5,7 +5,7 @@
 
 #include "analysis/report/label_words.h"
 #include "workload/models/model_file.h"
-#include "workload/step_reader.h"
+#include "workload/step_cells.h"
 
 #include <fmt/ranges.h>
 
@@ -33,8 +33,8 @@ base::Result<std::vector<StepRequest>> measured_steps(const std::vector<steps::S
   std::vector<StepRequest> found;
   std::optional<base::Error> refused;
   for (const steps::StepResult& result : results) {
-    if (!result.is_default || result.step.parts != workload::StepParts::all ||
-        result.step.model != model.name || !result.step.input_copy().empty() ||
+    if (!result.is_default || result.step.parts != model::StepParts::all ||
+        result.step.model != model.name || result.step.copies_input() ||
         (request.sequence > 0 && result.step.sequence != request.sequence))
       continue;
     workload::ModelSpec spec = model;
@@ -42,7 +42,7 @@ base::Result<std::vector<StepRequest>> measured_steps(const std::vector<steps::S
       NCCLPROBE_TRY_ASSIGN(spec,
                            workload::find_model(request.model, {.sequence = result.step.sequence}));
     }
-    auto measured = workload::request_of(result.step, result.label.type, std::move(spec));
+    auto measured = workload::request_of(result.step, std::move(spec));
     if (!measured) { // of a newer version; others may be meant
       refused = measured.error();
       continue;
@@ -84,7 +84,7 @@ std::vector<Other> other_steps(const model::Run& run, const std::vector<steps::S
                                const PredictionRequest& request, const workload::ModelSpec& model) {
   std::vector<Other> others;
   for (MeasuredRates& rates : cost_model::measured_rates(run, results)) {
-    auto measured = workload::request_of(rates.result->step, rates.result->label.type, model);
+    auto measured = workload::request_of(rates.result->step, model);
     if (!measured)
       continue; // of a newer version
     StepRequest said = *measured;
@@ -93,7 +93,7 @@ std::vector<Other> other_steps(const model::Run& run, const std::vector<steps::S
       others.push_back({std::move(said), std::move(rates)});
   }
   std::stable_partition(others.begin(), others.end(), [](const Other& one) {
-    return model::to_string(one.step.pattern) == one.rates.result->step.pattern;
+    return one.step.pattern == one.rates.result->step.options.pattern;
   });
   return others;
 }
@@ -145,8 +145,8 @@ base::Result<cost_model::StepBase> stated_step(const PredictionRequest& request,
     step.type = others.front().step.type;
   }
   request.say(step);
-  if (measured.size() != 1 && !request.says_batch && step.pattern != workload::StepPattern::ddp &&
-      step.pattern != workload::StepPattern::fsdp)
+  if (measured.size() != 1 && !request.says_batch && step.pattern != model::StepPattern::ddp &&
+      step.pattern != model::StepPattern::fsdp)
     return base::fail(
         base::Error{Errc::invalid_argument,
                     fmt::format("the communication of {} depends on the samples per step",
@@ -168,7 +168,7 @@ std::string describe(const StepRequest& request) {
                   printable(request.model.name), model::to_string(request.type), request.batch);
   if (request.model.sequence > 0)
     text += fmt::format(", sequence {}", request.model.sequence);
-  for (const std::string& word : workload::option_words(request))
+  for (const std::string& word : request.words())
     text += ", " + word;
   return text;
 }

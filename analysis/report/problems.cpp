@@ -9,7 +9,7 @@
 #include "analysis/report/label_words.h"
 #include "analysis/results/cell_summary.h"
 #include "analysis/steps/step_results.h"
-#include "workload/p2p_label.h"
+#include "model/cell_label.h"
 
 #include <algorithm>
 #include <set>
@@ -52,20 +52,20 @@ bool has_problem(const TrialRecord& trial) {
 
 // What cells that are told together have in common.
 std::string kind_of(const model::CellLabel& label) {
-  auto step = workload::read_step_label(label);
-  return step ? printable(steps::describe_step(*step, label.type)) : label.workload;
+  const auto* step = label.step();
+  return step ? printable(steps::describe_step(*step)) : label.workload();
 }
 
 // What they differ in besides their size: "uni 0 to 3", "bi 0 to 1, 1 to 0" of P2P transfers,
 // "2 ranks, compute alone" of steps.
 std::string which_of(const model::CellLabel& label) {
-  if (auto step = workload::read_step_label(label))
+  if (const auto* step = label.step())
     return step_scope(*step);
-  auto p2p = workload::read_p2p_label(label);
+  const auto* p2p = label.p2p();
   if (!p2p)
     return "";
   std::vector<std::string> ways;
-  for (const workload::P2pTransfer& one : p2p->transfers)
+  for (const model::P2pTransfer& one : p2p->transfers)
     ways.push_back(to_string(one.from) + " to " + to_string(one.to));
   bool cut = ways.size() > k_most_pairs;
   if (cut)
@@ -349,14 +349,13 @@ Section wrong_data_section(const model::Run& run) {
       if (data_state(record) != DataState::wrong)
         continue;
       const model::Cell& cell = trial.spec.cells[c];
-      (workload::read_p2p_label(cell.label) ? p2p : collective) = true;
+      (cell.label.p2p() ? p2p : collective) = true;
       section.blocks.push_back(
           Findings{"!!!",
                    {{&k_wrong_data,
-                     {{"cell", workload::read_step_label(cell.label)
-                                   ? cell_in_full(cell.label)
-                                   : fmt::format("{} {}", describe(cell.label),
-                                                 size_text(cell.label.bytes))},
+                     {{"cell", cell.label.step() ? cell_in_full(cell.label)
+                                                 : fmt::format("{} {}", describe(cell.label),
+                                                               size_text(cell.label.bytes))},
                       {"setting", setting_name(trial.spec, cell)},
                       {"trial", trial.spec.id},
                       {"ranks", on_ranks(record.outcome.ranks)},

@@ -7,7 +7,7 @@
 #include "analysis/report/heading.h"
 #include "analysis/report/label_columns.h"
 #include "analysis/report/label_words.h"
-#include "workload/step_label.h"
+#include "model/cell_label.h"
 
 #include <algorithm>
 #include <set>
@@ -64,7 +64,7 @@ void add_row(std::vector<UsedRow>& rows, UsedRow row) {
 
 // A step of one rank, or without its communication: there is nothing to know.
 bool is_silent_by_design(const CellProof& cell) {
-  auto step = workload::read_step_label(cell.label);
+  const auto* step = cell.label.step();
   return step && !step->communicates() && cell.by_rank.empty();
 }
 

@@ -24,10 +24,11 @@ bool nvls_off(const model::Run& run) {
 std::map<std::string, const SettingResult*> largest(const std::vector<SettingResult>& results) {
   std::map<std::string, const SettingResult*> found;
   for (const SettingResult& one : results) {
-    if (!one.is_default || !one.label.variant.empty() || !one.busbw_gb_per_s ||
+    const auto* collective = one.label.collective();
+    if (!one.is_default || !collective || !collective->is_plain() || !one.busbw_gb_per_s ||
         one.timing_mode != model::TimingMode::batch || one.data == DataState::wrong)
       continue;
-    const SettingResult*& best = found[one.label.workload];
+    const SettingResult*& best = found[one.label.workload()];
     if (best == nullptr || one.label.bytes > best->label.bytes)
       best = &one;
   }

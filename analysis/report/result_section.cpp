@@ -10,7 +10,7 @@
 #include "analysis/report/label_words.h"
 #include "analysis/report/step_section.h"
 #include "analysis/results/conditions.h"
-#include "workload/step_label.h"
+#include "model/cell_label.h"
 
 #include <algorithm>
 #include <set>
@@ -93,8 +93,8 @@ std::string state_text(const SettingResult& result) {
 
 // A step of one rank, or without its communication.
 bool moves_nothing(const model::CellLabel& label) {
-  auto step = workload::read_step_label(label);
-  return step && !step->communicates() && step->input_copy().empty();
+  const auto* step = label.step();
+  return step && !step->communicates() && !step->copies_input();
 }
 
 // How the data that is ok was looked at.
@@ -133,7 +133,7 @@ void add_throttle_note(std::vector<Block>& notes, const Results& rows) {
     }
   if (sizes.empty())
     return;
-  bool steps = workload::read_step_label(rows.front()->label).has_value(); // sizes tell nothing
+  bool steps = rows.front()->label.step() != nullptr; // sizes tell nothing
   std::string which =
       steps ? fmt::format("{} of {} rows", throttled, rows.size()) : format_size_range(sizes);
   notes.push_back(Text{"",

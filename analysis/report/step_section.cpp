@@ -171,10 +171,9 @@ public:
       rows.push_back(&one);
       if (!one.processes.empty())
         measured.push_back(i);
-      if (one.step.parts == workload::StepParts::all)
+      if (one.step.parts == model::StepParts::all)
         whole = &one;
-      if (one.step.parts == workload::StepParts::all && !one.processes.empty() &&
-          !one.buckets.empty())
+      if (one.step.parts == model::StepParts::all && !one.processes.empty() && !one.buckets.empty())
         widest = &one;
     }
     add(parts_section(rows, measured, whole));
@@ -210,7 +209,7 @@ private:
     View view{.table = steps_table_, .rows = measured};
     view.columns = {"ranks", "parts", "step_ms", "+-%",  "forward",  "backward", "optim",
                     "prep",  "comm",  "cov.",    "wait", "transfer", "idle"};
-    if (!lead_->step.input_copy().empty())
+    if (lead_->step.copies_input())
       view.columns.insert(view.columns.end() - 1, "copy");
     if (!measured.empty())
       section.blocks.push_back(std::move(view));
@@ -246,7 +245,7 @@ private:
   Section settings_section() const {
     std::vector<std::size_t> defaults, compared;
     for (std::size_t i : kind_) {
-      if (step(i).is_default && step(i).step.parts == workload::StepParts::all)
+      if (step(i).is_default && step(i).step.parts == model::StepParts::all)
         defaults.push_back(i);
       if (all_[i].against || (step(i).data == DataState::wrong && !step(i).is_default))
         compared.push_back(i);
@@ -267,7 +266,7 @@ private:
   Section channels_section() const {
     std::vector<std::size_t> rows;
     std::ranges::copy_if(kind_, std::back_inserter(rows), [&](std::size_t i) {
-      return all_[i].channels && step(i).step.parts == workload::StepParts::all &&
+      return all_[i].channels && step(i).step.parts == model::StepParts::all &&
              !step(i).processes.empty();
     });
     if (rows.empty())
@@ -356,7 +355,7 @@ Report step_report(const RunFigures& figures) {
 std::vector<std::string> step_sentences(const RunFigures& figures) {
   std::vector<const StepResult*> left;
   for (const StepResult& one : figures.steps)
-    if (one.is_default && one.step.parts == workload::StepParts::all && !one.processes.empty() &&
+    if (one.is_default && one.step.parts == model::StepParts::all && !one.processes.empty() &&
         one.data != DataState::wrong)
       left.push_back(&one);
   std::vector<std::string> sentences;

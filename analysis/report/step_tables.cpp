@@ -107,7 +107,7 @@ std::string step_verdict(const StepRow& row) {
 }
 
 Value uncovered_ms(const StepResult& step) {
-  return step.step.parts == workload::StepParts::all && !step.processes.empty()
+  return step.step.parts == model::StepParts::all && !step.processes.empty()
              ? Value(six_digits_ms(step.times.exposed_ns()))
              : Value();
 }
@@ -262,7 +262,7 @@ TablePtr overlap_table(const std::vector<Overlap>& overlaps, bool synthetic) {
 
 TablePtr points_table(const Scaling& scaling) {
   using Row = const ScalingPoint&;
-  LossColumns more{.copy = !scaling.points.front().result->step.input_copy().empty()};
+  LossColumns more{.copy = scaling.points.front().result->step.copies_input()};
   for (Row point : scaling.points)
     more.clocks =
         more.clocks || shown(point.account.of(steps::Loss::clocks), {Unit::share}) != "0.0";

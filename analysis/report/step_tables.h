@@ -51,12 +51,12 @@ void add_step(TableOf<Row>& table, bool synthetic, StepOf step_of) {
   add("synthetic", [=](Step) { return synthetic; });
   add("setting", [](Step one) { return one.setting; });
   add("is_default", [](Step one) { return one.is_default; });
-  add("workload", [](Step one) { return one.label.workload; });
+  add("workload", [](Step one) { return one.label.workload(); });
   add("model", [](Step one) { return one.step.model; });
   add("type", [](Step one) { return one.label.type; });
   add("batch", [](Step one) { return one.step.batch; });
   add("sequence", [](Step one) { return one.step.sequence; });
-  add("options", [](Step one) { return one.step.options; });
+  add("options", [](Step one) { return one.step.options.words(); });
   add("ranks", [](Step one) { return one.step.ranks; });
   add("parts", [](Step one) { return one.step.parts; });
   add("bytes", [](Step one) { return one.label.bytes; });

@@ -19,11 +19,11 @@ std::size_t rank_count(const steps::StepResult& one) {
   return one.step.ranks.size();
 }
 
-std::string parts_text(workload::StepParts parts) {
+std::string parts_text(model::StepParts parts) {
   switch (parts) {
-  case workload::StepParts::compute:
+  case model::StepParts::compute:
     return "comp.";
-  case workload::StepParts::communication:
+  case model::StepParts::communication:
     return "comm.";
   default:
     return std::string(model::to_string(parts));

@@ -15,7 +15,7 @@ namespace ncclprobe::analysis {
 // "1.05 [1.03, 1.07]", in `unit`s; null if absent.
 Value estimate_text(const std::optional<Estimate>& estimate, double unit, int digits);
 std::size_t rank_count(const steps::StepResult& one);
-std::string parts_text(workload::StepParts parts);
+std::string parts_text(model::StepParts parts);
 
 // Terms of a loss account that not every table has a column for.
 struct LossColumns {

@@ -3,8 +3,6 @@
 
 #include "analysis/results/bandwidth.h"
 
-#include "model/parse_enum.h"
-
 namespace ncclprobe::analysis {
 
 std::optional<double> algbw_gb_per_s(std::uint64_t bytes, double time_ns) {
@@ -36,11 +34,9 @@ std::optional<double> busbw_factor(model::Collective collective, int ranks) {
   return std::nullopt;
 }
 
-std::optional<double> busbw_factor(std::string_view workload, int ranks) {
-  auto collective = model::parse_enum<model::Collective>(workload, "collective");
-  if (!collective)
-    return std::nullopt;
-  return busbw_factor(*collective, ranks);
+std::optional<double> busbw_factor(const model::CellLabel& label, int ranks) {
+  const auto* one = label.collective();
+  return one ? busbw_factor(one->collective, ranks) : std::nullopt;
 }
 
 } // namespace ncclprobe::analysis

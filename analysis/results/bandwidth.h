@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "model/collective.h"
+#include "model/cell_label.h"
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 // Bandwidths exactly as nccl-tests defines them, so that figures are comparable.
 // GB = 1e9 bytes. The size S is CellLabel::bytes, which follows nccl-tests' rule per collective:
@@ -36,7 +35,7 @@ std::optional<double> algbw_gb_per_s(std::uint64_t bytes, double time_ns);
 // busbw can exceed the rate of the link. Nothing if ranks < 1.
 std::optional<double> busbw_factor(model::Collective collective, int ranks);
 
-// The same by CellLabel::workload; nothing for workloads other than collectives.
-std::optional<double> busbw_factor(std::string_view workload, int ranks);
+// Nothing for what is no collective.
+std::optional<double> busbw_factor(const model::CellLabel& label, int ranks);
 
 } // namespace ncclprobe::analysis

@@ -3,7 +3,7 @@
 
 #include "analysis/results/cell_readings.h"
 
-#include "workload/step_label.h"
+#include "model/cell_label.h"
 
 #include <algorithm>
 
@@ -91,7 +91,7 @@ LinkRates link_rates(const std::vector<Condition>& conditions) {
 
 void add_step_readings(CellReadings& readings, const model::CellLabel& label,
                        const std::vector<Condition>& conditions) {
-  const auto step = workload::read_step_label(label);
+  const auto* step = label.step();
   for (const Condition& one : conditions) {
     if (one.when == When::before)
       continue;

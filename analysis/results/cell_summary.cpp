@@ -164,7 +164,7 @@ void finish(SettingResult& result) {
 
   if (result.timing_mode != model::TimingMode::steps) // most of a step moves no data
     result.algbw_gb_per_s = algbw_gb_per_s(result.label.bytes, result.time_ns);
-  auto factor = busbw_factor(result.label.workload, result.ranks);
+  auto factor = busbw_factor(result.label, result.ranks);
   if (factor && result.algbw_gb_per_s)
     result.busbw_gb_per_s = *factor * *result.algbw_gb_per_s;
 
@@ -249,12 +249,12 @@ std::vector<SettingResult> setting_results(const RunSummary& run, model::Purpose
       std::string name = setting_name(trial.spec, cell);
       bool by_default = is_default(trial.spec, cell);
       int ranks = communicator_size(trial.spec, cell);
-      Key key{order.place(label.workload),
+      Key key{order.place(label.workload()),
               label.type,
               label.op,
               label.root,
               ranks,
-              label.variant,
+              label.variant(),
               cell.timing.mode,
               label.bytes,
               label.placement,

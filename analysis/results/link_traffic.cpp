@@ -45,7 +45,7 @@ std::vector<LinkTraffic> link_traffic(const RunSummary& run) {
         continue;
       const int ranks = communicator_size(trial.spec, cell);
       auto [place, is_new] =
-          places.emplace(std::tuple(key_of(cell.label), cell.timing.mode, ranks), all.size());
+          places.emplace(std::tuple(LabelKey{&cell.label}, cell.timing.mode, ranks), all.size());
       if (is_new)
         all.push_back({.label = cell.label, .timing_mode = cell.timing.mode, .ranks = ranks});
       include(all[place->second], rates);

@@ -31,26 +31,25 @@ void add(std::vector<LoadedLibrary>& all, const model::Library& library,
   merge(same->ranks, ranks);
 }
 
-// The problem, and the affected ranks.
-using Problems = std::map<std::string, std::vector<int>>;
+// A library, its problem, and the affected ranks.
+using Problems = std::map<std::pair<std::string, std::string>, std::vector<int>>;
 
 void add_problems(Problems& problems, const model::TrialRecord& trial) {
   for (const model::WorkerRecord& worker : trial.workers) {
     for (const model::Library& library : worker.libraries)
       if (!library.problem.empty())
-        merge(problems[library.name + ": " + library.problem], worker.ranks);
+        merge(problems[{library.name, library.problem}], worker.ranks);
     for (const model::Setting& tested : trial.spec.tested_libraries)
       if (trial.outcome.ok() && std::ranges::find(worker.libraries, tested.name,
                                                   &model::Library::name) == worker.libraries.end())
-        merge(problems[fmt::format("{}: it is not known which was loaded, if any", tested.name)],
-              worker.ranks);
+        merge(problems[{tested.name, "it is not known which was loaded, if any"}], worker.ranks);
   }
 }
 
 std::vector<std::string> in_words(const Problems& problems) {
   std::vector<std::string> all;
   for (const auto& [problem, ranks] : problems)
-    all.push_back(of_ranks(ranks) + ": " + problem);
+    all.push_back(fmt::format("{}: {}: {}", of_ranks(ranks), problem.first, problem.second));
   return all;
 }
 
@@ -134,9 +133,8 @@ std::string library_problem(const model::TrialRecord& trial) {
   Problems problems;
   add_problems(problems, trial);
   std::erase_if(problems, [&](const auto& one) {
-    return std::ranges::none_of(trial.spec.libraries, [&](const model::Setting& asked) {
-      return one.first.starts_with(asked.name + ": ");
-    });
+    return std::ranges::find(trial.spec.libraries, one.first.first, &model::Setting::name) ==
+           trial.spec.libraries.end();
   });
   return problems.empty() ? "" : in_words(problems).front();
 }

@@ -4,7 +4,7 @@
 #include "analysis/results/power.h"
 
 #include "analysis/statistics/inference.h"
-#include "workload/step_label.h"
+#include "model/cell_label.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ namespace ncclprobe::analysis {
 namespace {
 
 // Ranks that do not take part in a step draw power too.
-bool takes_part(const std::optional<workload::StepLabel>& step, int rank) {
+bool takes_part(const model::StepLabel* step, int rank) {
   return !step || std::find(step->ranks.begin(), step->ranks.end(), rank) != step->ranks.end();
 }
 
@@ -28,7 +28,7 @@ std::vector<PowerFigure> power_figures(const RunSummary& run,
   for (const SettingResult& result : results) {
     std::map<int, std::vector<double>> of_rank; // one value per process
     PowerFigure figure{.result = &result};
-    const auto step = workload::read_step_label(result.label);
+    const auto* step = result.label.step();
     for (const ProcessTime& process : result.processes) {
       const RankValues& power_w =
           run.summaries[process.place.trial].cells[process.place.cell].readings.power_w;

@@ -5,7 +5,7 @@
 
 #include "analysis/results/cell_summary.h"
 #include "analysis/results/label_key.h"
-#include "workload/p2p_label.h"
+#include "model/cell_label.h"
 
 #include <algorithm>
 #include <tuple>
@@ -20,7 +20,7 @@ std::vector<std::vector<std::size_t>> repeated_cells(const model::TrialRecord& t
   for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c) {
     const model::Cell& cell = trial.spec.cells[c];
     if (is_measured(trial.cells[c]))
-      by_key[{key_of(cell.label), cell.timing.mode, communicator_size(trial.spec, cell),
+      by_key[{LabelKey{&cell.label}, cell.timing.mode, communicator_size(trial.spec, cell),
               model::label_of(cell.settings)}]
           .push_back(c);
   }
@@ -71,7 +71,7 @@ void drop_details(model::TrialRecord& trial) {
     // Not "= {}", which keeps the memory.
     record.conditions = std::vector<model::Condition>();
     record.marks = std::vector<model::Mark>();
-    if (c >= trial.spec.cells.size() || !workload::read_p2p_label(trial.spec.cells[c].label))
+    if (c >= trial.spec.cells.size() || !trial.spec.cells[c].label.p2p())
       record.samples = std::vector<model::Sample>();
   }
 }

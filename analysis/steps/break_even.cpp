@@ -10,7 +10,7 @@
 namespace ncclprobe::analysis::steps {
 namespace {
 
-using workload::StepParts;
+using model::StepParts;
 
 // Nobody makes a step longer than this: so little overlap counts as none.
 constexpr double k_least_hidden_share = 0.001; // H / X

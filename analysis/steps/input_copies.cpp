@@ -4,37 +4,28 @@
 #include "analysis/steps/input_copies.h"
 
 #include "base/units.h"
-#include "workload/step_request.h"
 
 #include <algorithm>
 
 namespace ncclprobe::analysis::steps {
 namespace {
 
-using workload::InputCopy;
-using workload::StepParts;
+using model::InputCopy;
+using model::StepParts;
 
-std::optional<InputCopy> copy_of(const StepResult& result) {
-  std::string text(result.step.input_copy());
-  if (text.empty())
-    return InputCopy{};
-  auto copy = workload::parse_input_copy(text);
-  return copy ? std::optional(*copy) : std::nullopt;
+const InputCopy& copy_of(const StepResult& result) {
+  return result.step.options.input_copy;
 }
 
 // The same step with these parts and that copy; null if there is no valid measurement.
 const StepResult* find(const std::vector<StepResult>& results, const StepResult& like,
                        const InputCopy& copy, StepParts parts) {
-  auto rest = [](workload::StepLabel label) {
-    label.parts = {};
-    std::erase_if(label.options, [](const std::string& word) { return word.starts_with("copy="); });
-    return label;
-  };
-  const workload::StepLabel wanted = rest(like.step);
+  model::StepLabel wanted = like.step;
+  wanted.parts = parts;
+  wanted.options.input_copy = copy;
   for (const StepResult& one : results)
-    if (one.step.parts == parts && one.data != DataState::wrong && !one.processes.empty() &&
-        one.setting == like.setting && one.label.type == like.label.type && copy_of(one) == copy &&
-        rest(one.step) == wanted)
+    if (one.step == wanted && one.data != DataState::wrong && !one.processes.empty() &&
+        one.setting == like.setting)
       return &one;
   return nullptr;
 }
@@ -89,10 +80,10 @@ public:
     std::vector<const StepResult*> steps;
     for (const StepResult& one : results_)
       if (one.step.parts == StepParts::all && !one.processes.empty() &&
-          one.data != DataState::wrong && copy_of(one).value_or(InputCopy{}).bytes > 0)
+          one.data != DataState::wrong && one.step.copies_input())
         steps.push_back(&one);
     std::stable_sort(steps.begin(), steps.end(), [](const StepResult* a, const StepResult* b) {
-      return copy_of(*a)->from < copy_of(*b)->from; // pinned first
+      return copy_of(*a).from < copy_of(*b).from; // pinned first
     });
     for (const StepResult* one : steps)
       against_none(*one);
@@ -108,7 +99,7 @@ public:
 
 private:
   void against_none(const StepResult& after) {
-    const InputCopy copy = *copy_of(after);
+    const InputCopy copy = copy_of(after);
     auto with = [&](StepParts parts) { return find(results_, after, copy, parts); };
     auto without = [&](StepParts parts) { return find(results_, after, {}, parts); };
     const StepResult* before = without(StepParts::all);
@@ -128,7 +119,7 @@ private:
   }
 
   void against_pinned(const StepResult& after) {
-    InputCopy copy = *copy_of(after);
+    InputCopy copy = copy_of(after);
     if (copy.from != model::Memory::pageable_host)
       return;
     auto with = [&](StepParts parts) { return find(results_, after, copy, parts); };
@@ -195,7 +186,7 @@ private:
     std::vector<double> gb_per_s;
     for (const StepProcess& process : result->processes)
       if (double ns = process.figures.times.copy_ns; ns > 0)
-        gb_per_s.push_back(static_cast<double>(copy_of(*result)->bytes) / ns);
+        gb_per_s.push_back(static_cast<double>(copy_of(*result).bytes) / ns);
     return gb_per_s.empty() ? std::nullopt : std::optional(median(std::move(gb_per_s)));
   }
 

@@ -8,7 +8,7 @@
 namespace ncclprobe::analysis::steps {
 namespace {
 
-using workload::StepParts;
+using model::StepParts;
 
 const StepResult* with_parts(const std::vector<StepResult>& results, const StepResult& all,
                              StepParts parts) {
@@ -32,8 +32,7 @@ std::optional<Estimate> ratio_of(const std::vector<double>& ratios) {
 std::vector<Overlap> overlaps(const std::vector<StepResult>& results) {
   std::vector<Overlap> out;
   for (const StepResult& all : results) {
-    if (all.step.parts != StepParts::all || all.data == DataState::wrong ||
-        !all.step.input_copy().empty())
+    if (all.step.parts != StepParts::all || all.data == DataState::wrong || all.step.copies_input())
       continue;
     Overlap one{.all = &all,
                 .compute = with_parts(results, all, StepParts::compute),

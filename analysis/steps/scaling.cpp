@@ -13,7 +13,7 @@
 namespace ncclprobe::analysis::steps {
 namespace {
 
-using workload::StepParts;
+using model::StepParts;
 
 // Clocks that differ by less count as equal.
 constexpr double k_same_clock = 0.01;
@@ -33,7 +33,7 @@ bool same_scaling(const StepResult& a, const StepResult& b) {
 // Ideal step time in units of the base's: samples of a rank, relative to those of a rank in the
 // base.
 double ideal_of(const StepResult& base, const StepResult& at) {
-  auto of_rank = [](const workload::StepLabel& step) {
+  auto of_rank = [](const model::StepLabel& step) {
     return samples_per_step(step) / static_cast<double>(step.ranks.size());
   };
   return of_rank(at.step) / of_rank(base.step);

@@ -3,10 +3,11 @@
 
 #include "analysis/steps/step_results.h"
 
+#include "workload/tensor_parallel.h"
+
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 namespace ncclprobe::analysis::steps {
 namespace {
@@ -20,8 +21,8 @@ std::vector<double> clocks_of(const CellReadings& readings) {
 }
 
 // All ranks share the samples of a step, whatever their number.
-bool is_strong(const workload::StepLabel& step) {
-  return std::find(step.options.begin(), step.options.end(), "strong") != step.options.end();
+bool is_strong(const model::StepLabel& step) {
+  return step.options.scaling == model::Scaling::strong;
 }
 
 void add_process(StepResult& result, std::vector<double>& sm_clock_mhz, const RunSummary& run,
@@ -112,14 +113,14 @@ std::vector<StepResult> step_results(const RunSummary& run,
                                      const TracedCells& traced) {
   std::vector<StepResult> out;
   for (const SettingResult& one : results) {
-    auto step = workload::read_step_label(one.label);
+    const auto* step = one.label.step();
     if (!step || !is_step(one))
       continue;
     StepResult result{.pooled = &one,
                       .setting = one.setting,
                       .is_default = one.is_default,
                       .label = one.label,
-                      .step = std::move(*step),
+                      .step = *step,
                       .data = one.data,
                       .throttle_reasons = one.throttle_reasons,
                       .throttled_processes = one.throttled_processes};
@@ -140,52 +141,40 @@ bool is_step(const SettingResult& result) {
 }
 
 bool same_step(const StepResult& a, const StepResult& b) {
-  workload::StepLabel other = b.step;
+  model::StepLabel other = b.step;
   other.parts = a.step.parts;
-  return a.setting == b.setting && a.label.type == b.label.type &&
-         a.label.workload == b.label.workload && a.step == other;
+  return a.setting == b.setting && a.step == other;
 }
 
 bool same_kind(const StepResult& a, const StepResult& b) {
-  workload::StepLabel other = b.step;
+  model::StepLabel other = b.step;
   other.ranks = a.step.ranks;
   other.parts = a.step.parts;
   if (is_strong(a.step))
     other.batch = a.step.batch;
-  return a.label.type == b.label.type && a.step == other;
+  return a.step == other;
 }
 
-double samples_per_step(const workload::StepLabel& step) {
-  const auto ranks = static_cast<double>(step.ranks.size());
-  double sharing = 1; // ranks that share a replica
-  if (step.pattern == "pipeline" || step.pattern == "tp")
-    sharing = ranks;
-  else if (step.pattern.ends_with("+tp"))
-    sharing = 2; // workload/step_request.h, StepRequest::tensor
-  for (std::string_view word : step.options)
-    if (constexpr std::string_view k_tensor = "tensor="; word.starts_with(k_tensor)) {
-      int tensor = 0;
-      std::from_chars(word.data() + k_tensor.size(), word.data() + word.size(), tensor);
-      if (tensor > 0)
-        sharing = tensor;
-    }
-  return static_cast<double>(step.batch) * ranks / std::min(sharing, ranks);
+double samples_per_step(const model::StepLabel& step) {
+  const auto grid = workload::make_rank_grid(step.options, step.ranks);
+  return static_cast<double>(step.batch) * (grid ? grid->replicas() : 1);
 }
 
-std::string describe_step(const workload::StepLabel& step, model::DataType type) {
+std::string describe_step(const model::StepLabel& step) {
   std::string text = fmt::format(
-      "{} {}, {}, batch {}", step.pattern, step.model, model::to_string(type),
+      "{} {}, {}, batch {}", to_string(step.options.pattern), step.model,
+      to_string(data_type(step.options.type)),
       is_strong(step) ? fmt::format("{:.0f} shared by all ranks", samples_per_step(step))
                       : std::to_string(step.batch));
   if (step.sequence > 0)
     text += fmt::format(", sequence {}", step.sequence);
-  if (!step.options.empty())
-    text += fmt::format(", {}", fmt::join(step.options, " "));
+  if (const auto words = step.options.words(); !words.empty())
+    text += fmt::format(", {}", fmt::join(words, " "));
   return text;
 }
 
 std::string describe_step(const StepResult& result) {
-  return describe_step(result.step, result.label.type);
+  return describe_step(result.step);
 }
 
 } // namespace ncclprobe::analysis::steps

@@ -5,7 +5,7 @@
 #include "analysis/results/cell_summary.h"
 #include "analysis/step_marks/step_figures.h"
 #include "analysis/steps/by_kernels.h"
-#include "workload/step_label.h"
+#include "model/cell_label.h"
 
 #include <cstdint>
 #include <optional>
@@ -28,7 +28,7 @@ struct StepResult {
   std::string setting;
   bool is_default = false;
   model::CellLabel label;
-  workload::StepLabel step;
+  model::StepLabel step;
   DataState data = DataState::checked;
   std::uint64_t throttle_reasons = 0; // conditions.h
   int throttled_processes = 0;
@@ -70,11 +70,11 @@ bool same_kind(const StepResult& a, const StepResult& b);
 
 // Samples of all its ranks in one step: ranks that share a replica of the model (tensor parallel,
 // pipeline) share its samples.
-double samples_per_step(const workload::StepLabel& step);
+double samples_per_step(const model::StepLabel& step);
 
 // "ddp gpt2-124m, bf16, batch 8, sequence 1024, bucket=25MiB": everything but ranks and parts. If
 // ranks share the samples of a step, "batch 8 shared by all ranks".
-std::string describe_step(const workload::StepLabel& step, model::DataType type);
+std::string describe_step(const model::StepLabel& step);
 std::string describe_step(const StepResult& result);
 
 } // namespace ncclprobe::analysis::steps

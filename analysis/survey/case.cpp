@@ -57,7 +57,7 @@ std::optional<double> busbw(const model::TrialSpec& spec, const model::Cell& cel
   if (cell.timing.iterations * cell.timing.batches == 1 || !is_measured(seen))
     return std::nullopt;
   int size = communicator_size(spec, cell);
-  auto factor = busbw_factor(cell.label.workload, size);
+  auto factor = busbw_factor(cell.label, size);
   auto time = cell_time(seen.samples);
   if (!factor || !time)
     return std::nullopt;

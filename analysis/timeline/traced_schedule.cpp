@@ -4,7 +4,7 @@
 #include "analysis/timeline/traced_schedule.h"
 
 #include "analysis/timeline/schedule_messages.h"
-#include "workload/step_label.h"
+#include "model/cell_label.h"
 
 #include <set>
 
@@ -105,19 +105,18 @@ std::uint64_t bytes_on_rank(const model::TrialSpec& trial, const TransfersByPlac
 }
 
 AlonePlaces alone_places(const model::TrialSpec& trial) {
-  using workload::StepParts;
-  std::vector<std::optional<workload::StepLabel>> labels;
+  using model::StepParts;
+  std::vector<const model::StepLabel*> labels;
   for (const model::Cell& cell : trial.cells)
-    labels.push_back(workload::read_step_label(cell.label));
+    labels.push_back(cell.label.step());
   AlonePlaces places;
   for (std::size_t step = 0; step < labels.size(); ++step)
     for (std::size_t part = 0; part < labels.size(); ++part) {
       if (!labels[step] || !labels[part] || labels[step]->parts != StepParts::all ||
           (labels[part]->parts != StepParts::compute &&
-           labels[part]->parts != StepParts::communication) ||
-          trial.cells[step].label.type != trial.cells[part].label.type)
+           labels[part]->parts != StepParts::communication))
         continue;
-      workload::StepLabel same = *labels[part];
+      model::StepLabel same = *labels[part];
       same.parts = StepParts::all;
       if (same == *labels[step])
         add_places(trial, step, part, places);

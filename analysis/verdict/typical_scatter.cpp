@@ -69,9 +69,7 @@ TypicalScatter::TypicalScatter(const std::vector<SettingResult>& results) {
 }
 
 TypicalScatter::CellKey TypicalScatter::cell_of(const SettingResult& result) {
-  const model::CellLabel& label = result.label;
-  return {label.workload, label.bytes,   label.type,   label.op,          label.placement,
-          label.root,     label.variant, result.ranks, result.timing_mode};
+  return {result.label, result.ranks, result.timing_mode};
 }
 
 TypicalScatter::ClassKey TypicalScatter::class_of(const SettingResult& result) {

@@ -29,8 +29,7 @@ public:
   std::optional<LogScatter> in_size_class_of(const SettingResult& result) const;
 
 private:
-  using CellKey = std::tuple<std::string, std::uint64_t, model::DataType, model::ReduceOp,
-                             model::Placement, int, std::string, int, model::TimingMode>;
+  using CellKey = std::tuple<model::CellLabel, int, model::TimingMode>; // second: ranks
   using ClassKey = std::tuple<bool, std::string, int>; // default or not, setting, size class
   static CellKey cell_of(const SettingResult& result);
   static ClassKey class_of(const SettingResult& result);

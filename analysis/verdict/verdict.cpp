@@ -31,7 +31,7 @@ public:
 private:
   using Cell = std::tuple<LabelKey, int, model::TimingMode>;
   static Cell cell_of(const SettingResult& result) {
-    return {key_of(result.label), result.ranks, result.timing_mode};
+    return {LabelKey{&result.label}, result.ranks, result.timing_mode};
   }
   std::map<Cell, const SettingResult*> by_cell_;
 };

@@ -22,20 +22,15 @@ void for_each_rank(const std::vector<TrialReport>& reports, Visit visit) {
         visit(rank);
 }
 
-std::string place(const Trouble& cause, const model::TrialSpec& spec) {
+std::string where(const Trouble& cause, const model::TrialSpec& spec) {
   if (cause.cell >= 0 && cause.cell < static_cast<int>(spec.cells.size()))
-    return fmt::format("cell {} ({})", cause.cell,
+    return fmt::format("in cell {} ({})", cause.cell,
                        describe(spec.cells[static_cast<std::size_t>(cause.cell)].label));
   if (cause.phase == "spawned" || cause.phase == "started")
-    return "start-up";
+    return "in start-up";
   if (cause.phase == "cell")
     return "between cells";
-  return cause.phase.empty() ? "the trial" : cause.phase;
-}
-
-std::string with_place(const Trouble& cause, const model::TrialSpec& spec) {
-  std::string where = place(cause, spec);
-  return where == "between cells" ? where : "in " + where;
+  return "in " + (cause.phase.empty() ? "the trial" : cause.phase);
 }
 
 // "30 s", "500 ms": limits are round numbers.
@@ -74,8 +69,8 @@ Outcome timed_out(const Trouble& cause, const model::TrialSpec& spec,
     did_not = fmt::format("did not go on within {} of the last result", limit);
   } else {
     sort_by([](const RankReport& rank) { return rank.phase == "cell" || !rank.results.empty(); });
-    did_not = fmt::format("{} not ready within {} (last seen in {})",
-                          stuck.size() == 1 ? "was" : "were", limit, place(cause, spec));
+    did_not = fmt::format("{} not ready within {} (last seen {})",
+                          stuck.size() == 1 ? "was" : "were", limit, where(cause, spec));
   }
   std::string reason = name_ranks(stuck) + " " + did_not;
   if (!through.empty() && cause.cell >= 0)
@@ -148,7 +143,7 @@ std::string describe_lost(const model::WorkerRecord& worker) {
 }
 
 std::string describe(const model::CellLabel& label) {
-  return fmt::format("{} {} {}", label.workload, base::format_bytes(label.bytes),
+  return fmt::format("{} {} {}", label.workload(), base::format_bytes(label.bytes),
                      model::to_string(label.type));
 }
 
@@ -163,15 +158,14 @@ Outcome outcome_of(const Trouble& cause, const model::TrialSpec& spec,
     return {OutcomeKind::skipped, cause.reason, cause.ranks};
   case Trouble::Kind::exited:
   case Trouble::Kind::signalled:
-    return {
-        OutcomeKind::crashed,
-        fmt::format("{} {}: {}", name_ranks(cause.ranks), with_place(cause, spec), cause.reason),
-        cause.ranks};
+    return {OutcomeKind::crashed,
+            fmt::format("{} {}: {}", name_ranks(cause.ranks), where(cause, spec), cause.reason),
+            cause.ranks};
   case Trouble::Kind::failed:
     break;
   }
   std::string who = cause.ranks.empty() ? "" : name_ranks(cause.ranks) + " ";
-  return {OutcomeKind::failed, fmt::format("{}{}: {}", who, with_place(cause, spec), cause.reason),
+  return {OutcomeKind::failed, fmt::format("{}{}: {}", who, where(cause, spec), cause.reason),
           cause.ranks};
 }
 

@@ -55,6 +55,21 @@ constexpr auto numbered_names() {
 template <typename T>
 inline constexpr auto k_numbered_names = numbered_names<T>();
 
+// A variant whose alternatives have names: `alternative_names(Of<Variant>)`, in its order.
+template <typename T>
+concept NamedAlternatives = requires {
+  alternative_names(Of<T>{});
+};
+template <NamedAlternatives T>
+inline constexpr auto k_alternatives = [] {
+  constexpr auto names = alternative_names(Of<T>{});
+  static_assert(names.size() == std::variant_size_v<T>);
+  std::array<EnumName, names.size()> all{};
+  for (std::size_t i = 0; i < names.size(); ++i)
+    all[i] = {i, names[i]};
+  return all;
+}();
+
 template <typename T>
 void write_value(Writer& out, const T& value);
 template <typename T>
@@ -146,26 +161,50 @@ void read_value(Reader& in, std::optional<T>& value) {
     read_value(in, value.emplace());
 }
 
+// Of a variant with names: its kind, and the fields of what it holds.
+template <typename... Alternatives>
+void write_fields(Writer& out, const std::variant<Alternatives...>& value) {
+  out.key("kind");
+  out.choice(value.index(), k_alternatives<std::variant<Alternatives...>>[value.index()].name);
+  std::visit([&](const auto& what) { write_fields(out, what); }, value);
+}
+
+template <typename... Alternatives>
+void read_fields(Reader& in, std::variant<Alternatives...>& value) {
+  in.key("kind", Reader::IfMissing::refuse);
+  const std::uint64_t kind = in.choice(k_alternatives<std::variant<Alternatives...>>);
+  std::uint64_t index = 0;
+  ((index++ == kind ? read_fields(in, value.template emplace<Alternatives>()) : void()), ...);
+}
+
 template <typename... Alternatives>
 void write_value(Writer& out, const std::variant<Alternatives...>& value) {
   out.object();
-  out.key("alternative");
-  out.natural(value.index());
-  out.key("value");
-  std::visit([&](const auto& what) { write_value(out, what); }, value);
+  if constexpr (NamedAlternatives<std::variant<Alternatives...>>) {
+    write_fields(out, value);
+  } else {
+    out.key("alternative");
+    out.natural(value.index());
+    out.key("value");
+    std::visit([&](const auto& what) { write_value(out, what); }, value);
+  }
   out.end();
 }
 
 template <typename... Alternatives>
 void read_value(Reader& in, std::variant<Alternatives...>& value) {
   in.object();
-  in.key("alternative", Reader::IfMissing::refuse);
-  const std::uint64_t number = in.natural();
-  in.key("value", Reader::IfMissing::refuse);
-  std::uint64_t index = 0;
-  if (!((index++ == number && (read_value(in, value.template emplace<Alternatives>()), true)) ||
-        ...))
-    raise(Errc::protocol, "there is no alternative {}", number);
+  if constexpr (NamedAlternatives<std::variant<Alternatives...>>) {
+    read_fields(in, value);
+  } else {
+    in.key("alternative", Reader::IfMissing::refuse);
+    const std::uint64_t number = in.natural();
+    in.key("value", Reader::IfMissing::refuse);
+    std::uint64_t index = 0;
+    if (!((index++ == number && (read_value(in, value.template emplace<Alternatives>()), true)) ||
+          ...))
+      raise(Errc::protocol, "there is no alternative {}", number);
+  }
   in.end();
 }
 

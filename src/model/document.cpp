@@ -3,7 +3,7 @@
 
 #include "model/document.h"
 
-#include <algorithm>
+#include <array>
 
 namespace ncclprobe::model {
 
@@ -31,31 +31,15 @@ void read_as(base::Reader& in, Peer& value) {
   in.end();
 }
 
-namespace {
-
-using What = decltype(Operation::what);
-
-// Name of each alternative of Operation::what, in the variant's order.
-constexpr base::EnumName k_operation_kinds[] = {
-    {0, "collective"},   {1, "send"},       {2, "recv"},        {3, "copy"},
-    {4, "spin"},         {5, "barrier"},    {6, "group_begin"}, {7, "group_end"},
-    {8, "record_event"}, {9, "wait_event"}, {10, "marker"},     {11, "chase"},
-    {12, "gemm"},        {13, "convert"},   {14, "optimizer"}};
-static_assert(std::size(k_operation_kinds) == std::variant_size_v<What>);
-
-template <std::size_t... Index>
-void read_alternative(base::Reader& in, std::size_t kind, What& what,
-                      std::index_sequence<Index...>) {
-  ((kind == Index ? base::read_fields(in, what.emplace<Index>()) : void()), ...);
+constexpr auto alternative_names(base::Of<decltype(Operation::what)>) {
+  return std::to_array<std::string_view>({"collective", "send", "recv", "copy", "spin", "barrier",
+                                          "group_begin", "group_end", "record_event", "wait_event",
+                                          "marker", "chase", "gemm", "convert", "optimizer"});
 }
-
-} // namespace
 
 void write_as(base::Writer& out, const Operation& value) {
   out.object();
-  out.key("kind");
-  out.choice(value.what.index(), k_operation_kinds[value.what.index()].name);
-  std::visit([&](const auto& what) { base::write_fields(out, what); }, value.what);
+  base::write_fields(out, value.what);
   if (!out.has_names() || !value.ranks.empty()) {
     out.key("ranks");
     base::write_value(out, value.ranks);
@@ -65,9 +49,7 @@ void write_as(base::Writer& out, const Operation& value) {
 
 void read_as(base::Reader& in, Operation& value) {
   in.object();
-  in.key("kind", IfMissing::refuse);
-  read_alternative(in, in.choice(k_operation_kinds), value.what,
-                   std::make_index_sequence<std::variant_size_v<What>>());
+  base::read_fields(in, value.what);
   if (in.key("ranks", IfMissing::skip))
     base::read_value(in, value.ranks);
   in.end();

@@ -56,6 +56,13 @@ constexpr auto enum_names(Memory) {
                                                              {pageable_host, "pageable_host"}});
 }
 
+// How the timed region is launched. graph: captured once as a CUDA graph and replayed.
+enum class Launch { direct, graph };
+constexpr auto enum_names(Launch) {
+  return std::to_array<std::pair<Launch, std::string_view>>(
+      {{Launch::direct, "direct"}, {Launch::graph, "graph"}});
+}
+
 struct BufferDecl {
   std::string name;
   PerRank<std::uint64_t> bytes; // by global rank; 0 = this rank has none

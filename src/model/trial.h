@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/fields.h"
+#include "model/cell_label.h"
 #include "model/schedule.h"
 
 #include <cstdint>
@@ -46,12 +47,6 @@ NCCLPROBE_DESCRIBE(
                      base::Rows{"settings"}),
     NCCLPROBE_COLUMN(per_rank, "further variables by global rank"))
 
-enum class Placement { out_of_place, in_place };
-constexpr auto enum_names(Placement) {
-  return std::to_array<std::pair<Placement, std::string_view>>(
-      {{Placement::out_of_place, "out_of_place"}, {Placement::in_place, "in_place"}});
-}
-
 // batch: the timed region is launched `iterations` times back to back between two host clock
 // readings, as nccl-tests does; one batch gives one sample. latency: one launch at a time, each
 // between two events on the device, each a sample of one iteration; batches x iterations launches.
@@ -91,28 +86,6 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(target_interval,
                      "width of the confidence interval to reach, as a share; 0: none", base::grown),
     NCCLPROBE_COLUMN(max_batches, "the most, if there is a target_interval", base::grown))
-
-// What a cell measures, in words and numbers. Also what the report groups by.
-struct CellLabel {
-  std::string workload; // a Collective's name, or "p2p_copy", "ddp_step", ...
-  std::uint64_t bytes =
-      0; // message size S, the numerator of algbw (nccl-tests' rule per collective)
-  DataType type = DataType::f32;
-  ReduceOp op = ReduceOp::sum;
-  Placement placement = Placement::out_of_place;
-  int root = 0;
-  // What else sets it apart, in words: "" (nothing), or "graph", "registered", "split=2",
-  // "streams=2", "offset=4", joined by a blank in this order.
-  std::string variant;
-  bool operator==(const CellLabel&) const = default;
-};
-NCCLPROBE_DESCRIBE(CellLabel,
-                   NCCLPROBE_COLUMN(workload, "name of a collective, or p2p_copy, ddp_step, ..."),
-                   NCCLPROBE_COLUMN(bytes, "message size as nccl-tests counts it, bytes"),
-                   NCCLPROBE_COLUMN(type, "element type"), NCCLPROBE_COLUMN(op, "reduction"),
-                   NCCLPROBE_COLUMN(placement, "in place or out of place"),
-                   NCCLPROBE_COLUMN(root, "root rank"),
-                   NCCLPROBE_COLUMN(variant, "what else sets it apart, such as graph", base::grown))
 
 struct Cell {
   CellLabel label;

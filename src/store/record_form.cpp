@@ -7,7 +7,7 @@
 
 namespace ncclprobe::store {
 
-std::size_t FormMaker::table_of_list(std::size_t parent, const char* name, const char* about,
+std::size_t FormMaker::table_of_list(std::size_t parent, const std::string& name, const char* about,
                                      bool came_later) {
   auto found = std::ranges::find(*tables_, name, &TableForm::name);
   if (found != tables_->end()) {

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 // How records lie in tables, made from the fields that their types describe (base/fields.h):
@@ -21,6 +22,8 @@
 // - a list of described elements is a table of its own, whose first column is the row of the
 //   record that has them: of /workers the column "trial". Two lists of one record can share a
 //   table, if they are equally long: each brings its columns;
+// - a variant whose alternatives have names is a table for each of them, "<name>_<table>"; a record
+//   has a row in one of these;
 // - everything else is a column of documents: JSON, or CBOR if a text in it is no UTF-8.
 //
 // A form has no types in it, so that what is done with tables is compiled once.
@@ -72,6 +75,7 @@ struct ListForm {
   std::size_t (*size)(const void* list) = nullptr;
   const void* (*data)(const void* list) = nullptr;
   void* (*resize)(void* list, std::size_t size) = nullptr; // returns the first element
+  bool is_alternative = false; // of a variant: one of them has one element, the others none
   RecordForm element;
 };
 
@@ -115,6 +119,8 @@ private:
       if constexpr (IsList<Member>::value) {
         const char* rows = base::attribute_or(base::Rows{name}, attributes...).table;
         add_list<typename Member::value_type>(form, table, rows, about, at, k_came_later);
+      } else if constexpr (base::NamedAlternatives<Member>) {
+        add_alternatives<Member>(form, table, about, at);
       } else if constexpr (base::Described<Member> && !has<base::Whole, Attributes>) {
         add_fields<Member>(form, table, has<base::Flat, Attributes> ? prefix : prefix + name + "_",
                            at);
@@ -172,7 +178,36 @@ private:
     return *static_cast<const std::vector<T>*>(list);
   }
 
-  std::size_t table_of_list(std::size_t parent, const char* name, const char* about,
+  template <typename Variant, std::size_t Index = 0>
+  void add_alternatives(RecordForm& form, std::size_t parent, const char* about,
+                        std::size_t offset) {
+    const std::string name =
+        fmt::format("{}_{}", base::k_alternatives<Variant>[Index].name, (*tables_)[parent].name);
+    ListForm list{.table = table_of_list(parent, name, about, false),
+                  .offset = offset,
+                  .size = [](const void* at) -> std::size_t {
+                    return variant_at<Variant>(at).index() == Index;
+                  },
+                  .data = [](const void* at) -> const void* {
+                    const auto* held = std::get_if<Index>(&variant_at<Variant>(at));
+                    return held ? held : at;
+                  },
+                  .resize = [](void* at, std::size_t size) -> void* {
+                    return size == 0 ? at : &static_cast<Variant*>(at)->template emplace<Index>();
+                  },
+                  .is_alternative = true,
+                  .element = {}};
+    list.element = record<std::variant_alternative_t<Index, Variant>>(list.table);
+    form.lists.push_back(std::move(list));
+    if constexpr (Index + 1 < std::variant_size_v<Variant>)
+      add_alternatives<Variant, Index + 1>(form, parent, about, offset);
+  }
+  template <typename Variant>
+  static const Variant& variant_at(const void* variant) {
+    return *static_cast<const Variant*>(variant);
+  }
+
+  std::size_t table_of_list(std::size_t parent, const std::string& name, const char* about,
                             bool came_later);
 
   std::vector<TableForm>* tables_;

@@ -3,6 +3,8 @@
 
 #include "store/record_reader.h"
 
+#include <algorithm>
+
 namespace ncclprobe::store {
 
 RecordReader::RecordReader(const Tables& tables, const ChildRows& children)
@@ -19,8 +21,24 @@ void RecordReader::read(const RecordForm& form, std::size_t table, std::uint64_t
   fill(form, table, first_row, count, records);
 }
 
+void RecordReader::check_alternatives(const RecordForm& form, std::size_t table,
+                                      std::uint64_t first_row, std::size_t count) const {
+  if (std::ranges::none_of(form.lists, &ListForm::is_alternative))
+    return;
+  for (std::uint64_t row = first_row; row < first_row + count; ++row) {
+    std::uint64_t rows = 0;
+    for (const ListForm& list : form.lists)
+      if (list.is_alternative)
+        rows += (*children_)[list.table][row + 1] - (*children_)[list.table][row];
+    if (rows != 1)
+      base::raise(base::Errc::failed, "row {} of /{} has {} rows in the tables of its kinds", row,
+                  run_form().tables[table].name, rows);
+  }
+}
+
 void RecordReader::fill(const RecordForm& form, std::size_t table, std::uint64_t first_row,
                         std::size_t count, void* records) {
+  check_alternatives(form, table, first_row, count);
   auto* first = static_cast<std::byte*>(records);
   for (const LeafForm& leaf : form.leaves) {
     const ColumnForm& column = run_form().tables[table].columns[leaf.column];

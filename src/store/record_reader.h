@@ -22,6 +22,9 @@ public:
             void* records, std::uint64_t most_bytes);
 
 private:
+  // Throws unless each of the rows has a row in the table of one alternative.
+  void check_alternatives(const RecordForm& form, std::size_t table, std::uint64_t first_row,
+                          std::size_t count) const;
   void fill(const RecordForm& form, std::size_t table, std::uint64_t first_row, std::size_t count,
             void* records);
 

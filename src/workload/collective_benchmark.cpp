@@ -49,23 +49,6 @@ std::string numbered(const char* name, int index) {
   return index == 0 ? name : fmt::format("{} {}", name, index + 1);
 }
 
-std::string variant_of(const CollectiveRequest& request) {
-  std::vector<std::string> words;
-  if (request.launch == Launch::graph)
-    words.push_back("graph");
-  if (request.memory == Memory::registered)
-    words.push_back("registered");
-  if (request.split > 1)
-    words.push_back(fmt::format("split={}", request.split));
-  if (request.streams > 1)
-    words.push_back(fmt::format("streams={}", request.streams));
-  if (request.priority != 0)
-    words.push_back(fmt::format("priority={}", request.priority));
-  if (request.offset > 0)
-    words.push_back(fmt::format("offset={}", request.offset));
-  return fmt::format("{}", fmt::join(words, " "));
-}
-
 struct Slices {
   Slice send;
   Slice receive;
@@ -305,13 +288,13 @@ base::Result<Cell> make_collective_cell(const CollectiveRequest& request, const 
   Maker maker(request);
   Cell cell;
   cell.timing = timing;
-  cell.label = {std::string(to_string(request.collective)),
+  cell.label = {CollectiveLabel{request.collective, request.launch, request.memory, request.split,
+                                request.streams, request.priority, request.offset},
                 maker.label_bytes(),
                 request.type,
                 request.op,
                 request.placement,
-                request.root,
-                variant_of(request)};
+                request.root};
   cell.schedule = maker.make();
   return cell;
 }

@@ -9,12 +9,6 @@
 
 namespace ncclprobe::workload {
 
-enum class Launch { direct, graph };
-constexpr auto enum_names(Launch) {
-  return std::to_array<std::pair<Launch, std::string_view>>(
-      {{Launch::direct, "direct"}, {Launch::graph, "graph"}});
-}
-
 struct CollectiveRequest {
   model::Collective collective = model::Collective::all_reduce;
   std::uint64_t bytes = 0; // message size S as in nccl-tests for this collective (see below)
@@ -28,7 +22,7 @@ struct CollectiveRequest {
   std::uint64_t offset = 0;           // offset of the data from the buffers' alignment, in elements
   int split = 1;   // > 1: this many communicators of neighbouring ranks, split off the world
   int streams = 1; // > 1: this many communicators over the same ranks, each on its own stream
-  Launch launch = Launch::direct; // graph: captured once as a CUDA graph and replayed
+  model::Launch launch = model::Launch::direct;
   model::Memory memory = model::Memory::plain;
   int priority = 0; // of the streams, as in CUDA
 };

@@ -12,8 +12,7 @@ constexpr int k_highest_priority = -5; // CUDA clamps values to its range
 
 Cell empty_kernel(Launch launch, const Timing& timing) {
   Cell cell;
-  cell.label.workload = k_empty_kernel;
-  cell.label.variant = launch == Launch::graph ? "graph" : "";
+  cell.label.what = EmptyKernelLabel{launch};
   cell.timing = timing;
   cell.schedule.streams.push_back({"communication"});
   cell.schedule.operations.push_back({SpinOp{}, {}});

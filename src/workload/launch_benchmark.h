@@ -5,13 +5,9 @@
 #include "model/trial.h"
 #include "workload/collective_benchmark.h"
 
-#include <string_view>
 #include <vector>
 
 namespace ncclprobe::workload {
-
-// Workload of a cell whose every launch is one empty kernel.
-inline constexpr std::string_view k_empty_kernel = "empty_kernel";
 
 // A message so small that its time is all launch overhead.
 inline constexpr std::uint64_t k_launched_bytes = 512;

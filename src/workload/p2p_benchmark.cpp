@@ -78,7 +78,7 @@ public:
       make_copies();
     schedule_.timed = {0, static_cast<int>(schedule_.operations.size())};
     Cell cell;
-    cell.label = make_cell_label(label_, bytes_, type_);
+    cell.label = {.what = label_, .bytes = bytes_, .type = type_};
     cell.schedule = std::move(schedule_);
     cell.timing = timing_for(label_.method, bytes_);
     return cell;

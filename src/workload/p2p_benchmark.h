@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "model/cell_label.h"
 #include "model/trial.h"
-#include "workload/p2p_label.h"
 
 #include <cstdint>
 
@@ -19,7 +19,7 @@ namespace ncclprobe::workload {
 //   latency    time / hops of a chase in steps of 128 bytes through 2 MiB, mean over
 //              multiprocessors (kernels.cu, latencyPtrChaseKernel)
 struct P2pCellRequest {
-  P2pLabel label;
+  model::P2pLabel label;
   std::uint64_t bytes = 0;
   int ranks = 1;                  // of the trial
   std::uint64_t shared_bytes = 0; // mode ipc: size of the two buffers that every rank shares

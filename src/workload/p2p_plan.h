@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workload/p2p_label.h"
+#include "model/cell_label.h"
 #include "workload/plan.h"
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace ncclprobe::workload {
 struct P2pRequest {
   std::string backend;
   std::vector<int> host_of_rank;
-  P2pMode mode = P2pMode::direct;
-  std::vector<P2pMethod> methods;            // empty: default_p2p_methods()
-  std::vector<P2pDirection> directions;      // of uni, bi, all; empty: all of them
-  std::vector<std::uint64_t> sizes;          // of bandwidth cells; empty: a size for each method
-  std::optional<std::uint64_t> memory_bytes; // free on the fullest device; limits those sizes
+  model::P2pMode mode = model::P2pMode::direct;
+  std::vector<model::P2pMethod> methods;       // empty: default_p2p_methods()
+  std::vector<model::P2pDirection> directions; // of uni, bi, all; empty: all of them
+  std::vector<std::uint64_t> sizes;            // of bandwidth cells; empty: a size for each method
+  std::optional<std::uint64_t> memory_bytes;   // free on the fullest device; limits those sizes
   int repeats = 1;
   std::uint64_t seed = 0;
   std::vector<model::Setting> libraries;
@@ -29,7 +29,7 @@ struct P2pRequest {
 
 // nvidia: everything but pageable memory; messages only if there are pairs on different hosts.
 // host: messages, because processes cannot reach each other's memory in another way.
-std::vector<P2pMethod> default_p2p_methods(const P2pRequest& request);
+std::vector<model::P2pMethod> default_p2p_methods(const P2pRequest& request);
 
 // `repeats` trials of the same cells: all pairs, methods and directions. Pairs on different hosts
 // are measured only with messages; pairs at the same positions on their hosts are measured at once.

@@ -47,7 +47,7 @@ struct PlanRequest {
   std::vector<int> splits{1}; // as in CollectiveRequest, from here on
   std::vector<int> streams{1};
   std::vector<std::uint64_t> offsets{0};
-  std::vector<Launch> launches{Launch::direct};
+  std::vector<model::Launch> launches{model::Launch::direct};
   std::vector<int> priorities{0};
   bool launch_costs = false; // also the cost of launches (launch_benchmark.h)
   model::Memory memory = model::Memory::plain;

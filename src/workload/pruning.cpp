@@ -178,7 +178,7 @@ std::vector<Cell> Pruner::possible(const std::vector<Setting>& combination,
       kept.push_back(cell);
     else
       add_once(left_out_,
-               fmt::format("{} with {}: {}", cell.label.workload, label_of(combination), reason));
+               fmt::format("{} with {}: {}", cell.label.workload(), label_of(combination), reason));
   }
   return kept;
 }

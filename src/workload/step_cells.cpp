@@ -29,15 +29,11 @@ Result<Cell> make_cell(const StepRequest& request, const StepScope& scope, const
   std::uint64_t most = 0;
   for (int rank : scope.ranks)
     most = std::max(most, given_bytes(cell.schedule, rank, scope.world));
-  StepLabel label{std::string(model::to_string(request.pattern)),
-                  request.model.name,
-                  scope.ranks,
-                  scope.parts,
-                  own.batch,
-                  request.model.sequence,
-                  option_words(request)};
-  cell.label = make_cell_label(label, most, data_type(request.type));
-  cell.label.placement = Placement::in_place;
+  cell.label = {.what = StepLabel{request.of_pattern(), request.model.name, scope.ranks,
+                                  scope.parts, own.batch, request.model.sequence},
+                .bytes = most,
+                .type = data_type(request.type),
+                .placement = Placement::in_place};
   cell.timing = timing;
   cell.timing.mode = TimingMode::steps;
   return cell;
@@ -104,6 +100,15 @@ Result<StepRequest> request_on(const StepRequest& request, const std::vector<int
   // The given time is for all samples on one replica.
   own.compute.backward_ns /= static_cast<std::int64_t>(count);
   return own;
+}
+
+Result<StepRequest> request_of(const StepLabel& label, ModelSpec model) {
+  StepRequest request{label.options, std::move(model), label.batch};
+  if (request.scaling == Scaling::strong) {
+    NCCLPROBE_TRY_ASSIGN(const RankGrid grid, make_rank_grid(request, label.ranks));
+    request.batch *= static_cast<std::uint64_t>(grid.replicas());
+  }
+  return request;
 }
 
 Result<StepCells> make_step_cells(const StepMeasurement& measurement, int world,

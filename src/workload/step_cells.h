@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "model/trial.h"
 #include "workload/step_request.h"
 
 #include <cstdint>
@@ -34,6 +35,10 @@ base::Result<StepCells> make_step_cells(const StepMeasurement& measurement, int 
 // The request on these ranks: if all replicas of the model share a batch, one replica's part.
 // Errors: unsupported.
 base::Result<StepRequest> request_on(const StepRequest& request, const std::vector<int>& ranks);
+
+// The request behind a cell with this label. `model`: the model of that name. Errors: unsupported
+// if the ranks do not divide.
+base::Result<StepRequest> request_of(const model::StepLabel& label, ModelSpec model);
 
 // The step of request_on() for these ranks. Errors: those of the pattern's maker.
 base::Result<model::Schedule> make_step(const StepRequest& request, const StepScope& scope);

@@ -68,19 +68,19 @@ Result<void> cut(const Layer& whole, std::uint64_t parts, Layer& part) {
 
 } // namespace
 
-Result<RankGrid> make_rank_grid(const StepRequest& request, const std::vector<int>& ranks) {
+Result<RankGrid> make_rank_grid(const StepOptions& options, const std::vector<int>& ranks) {
   RankGrid grid;
   int all = static_cast<int>(ranks.size());
-  switch (request.pattern) {
+  switch (options.pattern) {
   case StepPattern::tp:
-    grid.tensor = request.tensor > 0 ? request.tensor : all;
+    grid.tensor = options.tensor > 0 ? options.tensor : all;
     break;
   case StepPattern::pipeline: // its stages share one replica
     grid.tensor = all;
     break;
   case StepPattern::ddp_tp:
   case StepPattern::fsdp_tp:
-    grid.tensor = request.tensor > 0 ? request.tensor : 2;
+    grid.tensor = options.tensor > 0 ? options.tensor : 2;
     break;
   default:
     break;

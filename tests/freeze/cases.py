@@ -38,7 +38,7 @@ class Case:
 
 
 def case(name, command, **how):
-    """`command` may name {tree}, {inputs}, {bin} and {workers}; its working folder is the scene's."""
+    """`command` may name {tree}, {bin} and {workers}; its working folder is the scene's."""
     return Case(name, shlex.split(command), **how)
 
 
@@ -246,8 +246,8 @@ def scenes(tree: pathlib.Path):
         "doctor": [
             case("doctor", "doctor --backend host --format json -o here.json"),
             case("doctor-offline", "doctor --offline here.json --format json", **JSON),
-            case("doctor-ill", "doctor --offline {inputs}/examination.json --format json", **JSON),
-            case("doctor-ill-text", "doctor --offline {inputs}/examination.json"),
+            case("doctor-ill", "doctor --offline {tree}/tests/freeze/examination.json --format json", **JSON),
+            case("doctor-ill-text", "doctor --offline {tree}/tests/freeze/examination.json"),
             case("doctor-log", "doctor --log {tree}/examples/train.log --format json", **JSON),
             case("doctor-policy", "doctor --gpu H200 --gpu T4 --policy {tree}/examples/suitability_policy.toml --format json",
                  **JSON),

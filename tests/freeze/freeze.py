@@ -7,7 +7,8 @@ variables, and the layout of run files and traces.
 Usage: freeze.py OLD_BIN NEW_BIN [--only PATTERN] [--old-tree DIR] [--text]
 
 OLD_BIN and NEW_BIN are the folders of the programs, with lib/ and test_workers/ beside them as in a build folder; copy
-all three, and tests/machines, examples and docs as --old-tree, before the old ones are gone. Needs python3-h5py. Each difference that is meant has its reason in MEANT; the exit code is 1 if another one is found.
+all three, and tests/machines, tests/freeze/examination.json, examples and docs as --old-tree, before the old ones are gone. Needs
+python3-h5py. Each difference that is meant has its reason in MEANT; the exit code is 1 if another one is found.
 """
 
 import argparse
@@ -27,8 +28,7 @@ from cases import scenes
 from compare import differences
 from observe import Normal, observe
 
-INPUTS = pathlib.Path(__file__).resolve().parent
-TREE = INPUTS.parents[1]
+TREE = pathlib.Path(__file__).resolve().parents[2]
 
 # Differences that are meant: name of the case, what differs (both with * and ?), and why. Indices are written [*].
 MEANT = [
@@ -71,6 +71,7 @@ MEANT = [
     ("plan*", "toml.rank_set*", "keys of plan files are options of run"),
     ("plan-steps", "toml.*", "keys of plan files are options of run"),
     ("plan-file*", "*", "the case's plan file has tables that are gone"),
+    ("doctor*", "*label.*", "the label of a cell in an examination is data"),
     *[("*", f"*file:{name}.h5:*", "run files have schema 2.0: tables hold each fact once and are read back")
       for name in ("cpu", "crash", "moe", "mpi", "nonsense", "pinned", "pipeline", "run", "tp", "two", "variants", "wrong")],
 ]
@@ -94,7 +95,7 @@ class Side:
         words = case.arguments
         if self.name == "new":
             words = next((shlex.split(new) for name, new, _ in NEW_ARGUMENTS if name == case.name), words)
-        return [word.format(tree=self.tree, inputs=INPUTS, bin=self.programs, workers=self.workers) for word in words]
+        return [word.format(tree=self.tree, bin=self.programs, workers=self.workers) for word in words]
 
     def run(self, case, folder):
         environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8", "TERM": "dumb",
@@ -114,7 +115,7 @@ class Side:
 
     def normal(self, folder):
         return Normal([(str(folder), "<scratch>"), (str(self.programs), "<bin>"), (str(self.workers), "<workers>"),
-                       (str(self.tree), "<tree>"), (str(INPUTS), "<inputs>")])
+                       (str(self.tree), "<tree>")])
 
 
 def interrupt_after_first_trial(program, folder):

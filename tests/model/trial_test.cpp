@@ -15,7 +15,7 @@ namespace {
 
 Cell all_reduce_cell(std::uint64_t bytes) {
   Cell cell;
-  cell.label = {"all_reduce", bytes};
+  cell.label.bytes = bytes;
   cell.schedule.streams = {{"communication"}};
   cell.schedule.communicators = {{"world"}};
   cell.schedule.buffers = {{"send", bytes}, {"receive", bytes}};
@@ -62,7 +62,7 @@ TrialSpec p2p_matrix_trial(int devices) {
   for (int from = 0; from < devices; ++from)
     for (int to = 0; to < devices; ++to) {
       Cell cell;
-      cell.label = {"p2p_copy", 1 << 28};
+      cell.label = {P2pLabel{.transfers = {{{false, from}, {false, to}}}}, 1 << 28};
       cell.schedule.streams = {{"copy"}};
       PerRank<std::uint64_t> source(0), target(0); // only two ranks need memory
       source.exceptions[from] = 1 << 28;
@@ -79,7 +79,7 @@ TrialSpec p2p_matrix_trial(int devices) {
 // Tensor-parallel pairs use separate sub-communicators.
 TrialSpec ddp_step_trial() {
   Cell cell;
-  cell.label = {"ddp_step", 96 << 20};
+  cell.label = {StepLabel{.model = "m", .ranks = {0, 1}}, 96 << 20};
   Schedule& step = cell.schedule;
   step.streams = {{"compute"}, {"communication", -1}};
   step.communicators = {{"data parallel"}, {"tensor parallel", {0, 1}}};
@@ -174,13 +174,13 @@ TEST_CASE("what a type got later is written only when set, so that old keys stay
   trial.tested_libraries = {{"nccl", "/b/libnccl.so.2"}};
   trial.cpu_affinity = "0-3";
   Cell& cell = trial.cells[0];
-  cell.label.variant = "graph";
+  cell.label.what = CollectiveLabel{.launch = Launch::graph};
   cell.timing.mode = TimingMode::latency;
   cell.schedule.buffers[0].memory = Memory::registered;
   std::string grown = write_json(trial);
 
   for (const char* later :
-       {"purpose", "variant", "mode", "memory", "tested_libraries", "cpu_affinity"}) {
+       {"purpose", "launch", "mode", "memory", "tested_libraries", "cpu_affinity"}) {
     CHECK(plain.find(later) == std::string::npos);
     CHECK(grown.find(later) != std::string::npos);
   }

@@ -34,8 +34,8 @@ nlohmann::json expectation(const model::Run& run) {
       {"seed", run.header.seed},           {"run_id", run.header.run_id},
       {"argv", run.header.argv},           {"gpus", 0},
       {"trials", nlohmann::json::array()}, {"samples", nlohmann::json::array()}};
-  for (const char* name :
-       {"timing_modes", "variants", "conditions", "memory_used", "marks", "evidence", "choices"})
+  for (const char* name : {"timing_modes", "collectives", "transfers", "steps", "conditions",
+                           "memory_used", "marks", "evidence", "choices"})
     expected[name] = nlohmann::json::array();
   for (const model::Host& host : run.header.hosts)
     expected["gpus"] = expected["gpus"].get<int>() + static_cast<int>(host.gpus.size());
@@ -51,13 +51,21 @@ nlohmann::json expectation(const model::Run& run) {
                        {"tails_hex", nlohmann::json::array()}};
     for (std::size_t i = 0; i < trial.cells.size(); ++i, ++cell_row) {
       const model::CellLabel& label = trial.spec.cells[i].label;
-      one["cells"].push_back({label.workload, label.bytes, model::to_string(label.type),
+      one["cells"].push_back({label.workload(), label.bytes, model::to_string(label.type),
                               model::to_string(trial.cells[i].outcome.kind)});
       for (const model::Sample& sample : trial.cells[i].samples)
         expected["samples"].push_back(
             {cell_row, sample.rank, sample.batch, sample.iterations, sample.elapsed_ns});
       expected["timing_modes"].push_back(model::to_string(trial.spec.cells[i].timing.mode));
-      expected["variants"].push_back(label.variant);
+      if (const auto* collective = label.collective())
+        expected["collectives"].push_back(
+            {cell_row, collective->split, model::to_string(collective->memory)});
+      if (const auto* p2p = label.p2p())
+        for (const auto& [from, to] : p2p->transfers)
+          expected["transfers"].push_back({from.host, from.rank, to.host, to.rank});
+      if (const auto* step = label.step())
+        expected["steps"].push_back(
+            {cell_row, step->model, fmt::format("{}", fmt::join(step->ranks, ","))});
       for (const model::Condition& at : trial.cells[i].conditions)
         expected["memory_used"].push_back(or_null(at.memory_used_bytes));
       for (const model::Mark& mark : trial.cells[i].marks)

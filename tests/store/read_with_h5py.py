@@ -54,7 +54,12 @@ same("trial ids", f["trials/id"][:].tolist(), [t["id"] for t in trials])
 same("trial names", [text(i) for i in f["trials/name"][:]], [t["name"] for t in trials])
 same("outcomes", labels("trials/outcome_kind"), [t["outcome"] for t in trials])
 same("reasons", [text(i) for i in f["trials/outcome_reason"][:]], [t["reason"] for t in trials])
-cells = zip((text(i) for i in f["cells/workload"][:]), f["cells/bytes"][:].tolist(),
+workloads = {}
+for table, column, words in (("collective_cells", "collective", "{}"), ("p2p_cells", "method", "p2p_{}"),
+                             ("step_cells", "pattern", "{}_step")):
+    for cell, label in zip(f[f"{table}/cell"][:].tolist(), labels(f"{table}/{column}")):
+        workloads[cell] = words.format(label)
+cells = zip((workloads[i] for i in range(len(f["cells/bytes"]))), f["cells/bytes"][:].tolist(),
             labels("cells/type"), labels("cells/outcome_kind"))
 same("cells", [list(c) for c in cells], [c for t in trials for c in t["cells"]])
 tails = [raw(i).hex() for i in f["workers/output_tail"][:]]
@@ -63,7 +68,13 @@ columns = [f["samples/" + name][:].tolist() for name in ("cell", "rank", "batch"
 same("samples", [list(row) for row in zip(*columns)], expected["samples"])
 same("purposes", labels("trials/purpose"), [t["purpose"] for t in trials])
 same("timing modes", labels("cells/timing_mode"), expected["timing_modes"])
-same("variants", [text(i) for i in f["cells/variant"][:]], expected["variants"])
+collectives = zip(f["collective_cells/cell"][:].tolist(), f["collective_cells/split"][:].tolist(),
+                  labels("collective_cells/memory"))
+same("collectives", [list(row) for row in collectives], expected["collectives"])
+transfers = [f["p2p_transfers/" + name][:].tolist() for name in ("from_host", "from_rank", "to_host", "to_rank")]
+same("transfers", [list(row) for row in zip(*transfers)], expected["transfers"])
+steps = zip(f["step_cells/cell"][:].tolist(), *([text(i) for i in f["step_cells/" + name][:]] for name in ("model", "ranks")))
+same("steps", [list(row) for row in steps], expected["steps"])
 conditions = zip(f["conditions/cell"][:].tolist(), labels("conditions/when"),
                  values("conditions/temperature_c"), values("conditions/throttle_reasons"))
 same("memory used", values("conditions/memory_used_bytes"), expected["memory_used"])

@@ -72,7 +72,13 @@ Schedule all_reduce_schedule(std::uint64_t bytes) {
 
 Cell example_cell(int index) {
   Cell cell;
-  cell.label.workload = index == 3 ? "p2p_copy" : "all_reduce";
+  if (index == 3)
+    cell.label.what = P2pLabel{.transfers = {{{true, 0}, {false, 1}}, {{false, 1}, {true, 0}}}};
+  if (index == 2)
+    cell.label.what =
+        StepLabel{.options = {.bucket_bytes = 1 << 20}, .model = "m", .ranks = {0, 2}};
+  if (index == 1)
+    cell.label.what = CollectiveLabel{.memory = Memory::registered, .split = 2};
   cell.label.bytes = 1024ULL << (4 * index);
   cell.label.type = index % 2 ? DataType::bf16 : DataType::f32;
   cell.label.op = index % 2 ? ReduceOp::avg : ReduceOp::sum;
@@ -91,7 +97,6 @@ Cell example_cell(int index) {
   if (index == 1) {
     cell.timing.mode = TimingMode::latency;
     cell.timing.target_interval = 0.01;
-    cell.label.variant = "registered split=2";
     cell.schedule.buffers[1].memory = Memory::registered;
     cell.schedule.communicators.push_back({"half", {0, 1}, 0});
   }

@@ -3,6 +3,8 @@
 
 #include "support/run_builder.h"
 
+#include "model/parse_enum.h"
+
 #include <algorithm>
 
 namespace ncclprobe::support {
@@ -10,7 +12,12 @@ namespace ncclprobe::support {
 model::Cell make_cell(const std::string& workload, std::uint64_t bytes,
                       model::Placement placement) {
   model::Cell cell;
-  cell.label = {.workload = workload, .bytes = bytes, .placement = placement};
+  cell.label = {.bytes = bytes, .placement = placement};
+  if (workload == "empty_kernel")
+    cell.label.what = model::EmptyKernelLabel{};
+  else
+    cell.label.what = model::CollectiveLabel{
+        base::value_or_throw(model::parse_enum<model::Collective>(workload, "collective"))};
   return cell;
 }
 

@@ -21,7 +21,7 @@ model::TrialSpec some_spec() {
   spec.process.common = {{"NCCL_ALGO", "Ring"}};
   spec.process.per_rank[2] = {{"NCCL_HOSTID", "b"}};
   model::Cell cell;
-  cell.label = {"all_reduce", 1 << 20};
+  cell.label.bytes = 1 << 20;
   cell.schedule.streams = {{"main", 0}};
   spec.cells = {cell, cell};
   return spec;

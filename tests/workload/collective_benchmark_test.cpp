@@ -109,16 +109,16 @@ TEST_CASE("the words of a variant come in the order of the model") {
   workload::CollectiveRequest request;
   request.bytes = 1024;
   request.ranks = 4;
-  CHECK(cell_of(request).label.variant.empty());
+  CHECK(cell_of(request).label.variant().empty());
   request.offset = 4;
   request.streams = 2;
   request.split = 2;
   request.memory = Memory::registered;
-  request.launch = workload::Launch::graph;
+  request.launch = model::Launch::graph;
 
   Cell cell = cell_of(request);
 
-  CHECK(cell.label.variant == "graph registered split=2 streams=2 offset=4");
+  CHECK(cell.label.variant() == "graph registered split=2 streams=2 offset=4");
   CHECK(cell.label.bytes == 1024); // of one communicator
   CHECK(cell.schedule.capture == cell.schedule.timed);
   for (const BufferDecl& buffer : cell.schedule.buffers) {

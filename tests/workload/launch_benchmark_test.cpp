@@ -17,8 +17,8 @@ namespace {
 std::vector<std::string> names(const std::vector<Cell>& cells) {
   std::vector<std::string> all;
   for (const Cell& cell : cells)
-    all.push_back(fmt::format("{} {} {} {}", to_string(cell.timing.mode), cell.label.workload,
-                              cell.label.bytes, cell.label.variant));
+    all.push_back(fmt::format("{} {} {} {}", to_string(cell.timing.mode), cell.label.workload(),
+                              cell.label.bytes, cell.label.variant()));
   return all;
 }
 
@@ -38,8 +38,8 @@ TEST_CASE("what a launch costs is measured one at a time and back to back") {
   for (const Cell& cell : *all) {
     auto checked = check_schedule(cell.schedule, 2);
     CHECK((checked ? "" : checked.error().message) == "");
-    CHECK(cell.schedule.streams[0].priority == (cell.label.variant.starts_with("p") ? -5 : 0));
-    CHECK(cell.schedule.capture.has_value() == (cell.label.variant == "graph"));
+    CHECK(cell.schedule.streams[0].priority == (cell.label.variant().starts_with("p") ? -5 : 0));
+    CHECK(cell.schedule.capture.has_value() == (cell.label.variant() == "graph"));
   }
 }
 

@@ -24,45 +24,12 @@ P2pRequest request_for(const std::string& backend, std::vector<int> host_of_rank
 std::vector<std::string> variants(const Plan& plan, P2pMethod method) {
   std::vector<std::string> found;
   for (const model::Cell& cell : plan.trials.front().cells)
-    if (read_p2p_label(cell.label)->method == method)
-      found.push_back(cell.label.variant);
+    if (cell.label.p2p()->method == method)
+      found.push_back(cell.label.variant());
   return found;
 }
 
 } // namespace
-
-TEST_CASE("a cell's label says what it measures, and is read back") {
-  P2pLabel label{P2pMode::ipc,
-                 sm_read,
-                 P2pDirection::bi,
-                 {{{false, 0}, {false, 12}}, {{false, 12}, {false, 0}}}};
-
-  model::CellLabel cell = make_cell_label(label, 4096, model::DataType::u64);
-
-  CHECK(cell.workload == "p2p_sm_read");
-  CHECK(cell.variant == "ipc bi 0>12 12>0");
-  CHECK(read_p2p_label(cell) == label);
-  cell.variant = "uni h3>3";
-  CHECK(read_p2p_label(cell)->transfers.front() == P2pTransfer{{true, 3}, {false, 3}});
-}
-
-TEST_CASE("what is no cell of a P2P matrix is not read as one") {
-  model::CellLabel cell;
-  for (auto [workload, variant] : std::vector<std::pair<std::string, std::string>>{
-           {"all_reduce", "uni 0>1"},
-           {"p2p_copy", ""},
-           {"p2p_ce", ""},
-           {"p2p_ce", "sideways 0>1"},
-           {"p2p_ce", "uni 0-1"},
-           {"p2p_ce", "uni 0>x"},
-           {"p2p_ce", "uni 0>-1"},
-       }) {
-    INFO(workload << " " << variant);
-    cell.workload = workload;
-    cell.variant = variant;
-    CHECK_FALSE(read_p2p_label(cell));
-  }
-}
 
 TEST_CASE("three GPUs have six pairs one way, three both ways, two rounds and all at once") {
   Plan plan = make_p2p_plan(request_for("nvidia", {0, 0, 0})).value();
@@ -82,7 +49,7 @@ TEST_CASE("three GPUs have six pairs one way, three both ways, two rounds and al
                                                             "uni 0>h0", "uni 1>h1", "uni 2>h2"});
   CHECK(variants(plan, sendrecv).empty());
   // Before anything opens the direct paths.
-  CHECK(plan.trials.front().cells.front().label.workload == "p2p_staged");
+  CHECK(plan.trials.front().cells.front().label.workload() == "p2p_staged");
 }
 
 TEST_CASE("one way there is one cell for the same places of all hosts, and messages go between") {
@@ -105,7 +72,7 @@ TEST_CASE("every cell keeps the rules of schedules and shares the buffers of the
     Plan plan = make_p2p_plan(request).value();
 
     for (const model::Cell& cell : plan.trials.front().cells) {
-      INFO(cell.label.workload << " " << cell.label.variant);
+      INFO(cell.label.workload() << " " << cell.label.variant());
       CHECK(check_schedule(cell.schedule, 4));
       REQUIRE(cell.schedule.buffers.size() == 4);
       bool message = !cell.schedule.communicators.empty();

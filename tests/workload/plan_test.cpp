@@ -331,7 +331,7 @@ TEST_CASE("steps of training take the place of collectives in blocks, twins and 
       CHECK(cell.timing.mode == (once ? TimingMode::batch : TimingMode::steps));
       CHECK(cell.timing.iterations == (once ? 1 : 10));
       CHECK(cell.deadline_ns == 77);
-      CHECK(cell.label.workload == "ddp_step");
+      CHECK(cell.label.workload() == "ddp_step");
     }
   }
   CHECK(trials[Purpose::measure] == 2 * (2 + 2));

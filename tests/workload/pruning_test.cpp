@@ -199,8 +199,8 @@ TEST_CASE("a setting loses the cells that NCCL cannot carry out, and no others")
   CHECK(trial_named(*plan, "NCCL_ALGO=Ring").cells.size() == 6);
   const TrialSpec& with_tree = trial_named(*plan, "NCCL_ALGO=Tree");
   REQUIRE(with_tree.cells.size() == 4);
-  CHECK(with_tree.cells[0].label.workload == "all_reduce");
-  CHECK(with_tree.cells[2].label.workload == "all_to_all"); // untouched by NCCL_ALGO
+  CHECK(with_tree.cells[0].label.workload() == "all_reduce");
+  CHECK(with_tree.cells[2].label.workload() == "all_to_all"); // untouched by NCCL_ALGO
   REQUIRE(plan->notes.size() >= 1);
   CHECK(std::count_if(plan->notes.begin(), plan->notes.end(), [](const std::string& note) {
           return note.find("broadcast with NCCL_ALGO=Tree: NCCL has no algorithm left") == 0;

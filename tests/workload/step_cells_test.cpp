@@ -23,7 +23,7 @@ StepMeasurement measurement() {
 std::vector<std::string> variants(const StepCells& cells) {
   std::vector<std::string> all;
   for (const Cell& cell : cells.cells)
-    all.push_back(cell.label.variant);
+    all.push_back(cell.label.variant());
   return all;
 }
 
@@ -43,10 +43,10 @@ TEST_CASE("each set of ranks is measured whole, and as compute and communication
             "small ranks=0-3 batch=4 sequence=8 parts=compute bucket=25MiB first=1MiB",
             "small ranks=0-3 batch=4 sequence=8 parts=communication bucket=25MiB first=1MiB"});
   const Cell& cell = cells->cells[1];
-  CHECK(cell.label.workload == "ddp_step");
+  CHECK(cell.label.workload() == "ddp_step");
   CHECK(cell.label.bytes == 4 * tests::small_model().parameter_count());
   CHECK(cell.timing.mode == TimingMode::steps);
-  CHECK(read_step_label(cell.label)->ranks == std::vector<int>{0, 1});
+  CHECK(cell.label.step()->ranks == std::vector<int>{0, 1});
   CHECK(cells->left_out.empty());
 }
 
@@ -59,8 +59,8 @@ TEST_CASE("with an input copy the copy is measured alone as well, and its data i
   REQUIRE(cells.has_value());
   std::vector<StepParts> parts;
   for (const Cell& cell : cells->cells) {
-    StepLabel label = read_step_label(cell.label).value();
-    CHECK(label.input_copy() == "pageable:4KiB");
+    const StepLabel& label = *cell.label.step();
+    CHECK(input_copy_text(label.options.input_copy) == "pageable:4KiB");
     if (label.ranks.size() == 2)
       parts.push_back(label.parts);
     CHECK(tests::marker_fault(cell.schedule, 4).empty());
@@ -134,7 +134,7 @@ TEST_CASE("under strong scaling the ranks share the batch, where it can be share
 
   REQUIRE(cells.has_value());
   CHECK(cells->cells.size() == 4);
-  CHECK(read_step_label(cells->cells.back().label)->batch == 1);
+  CHECK(cells->cells.back().label.step()->batch == 1);
   REQUIRE(cells->left_out.size() == 1);
   CHECK(cells->left_out.front() == "ddp of small on ranks 0-2: a batch of 4 cannot be shared by 3 "
                                    "replicas of the model");
@@ -169,9 +169,41 @@ TEST_CASE("options of a step stand in its label") {
   request.priority = -1;
   request.launch = Launch::graph;
 
-  CHECK(option_words(request) ==
-        std::vector<std::string>{"tf32", "bucket=10MiB", "view", "compress=bf16", "accumulate=4",
-                                 "calibrated=12500us", "priority=-1", "graph"});
+  CHECK(request.words() == std::vector<std::string>{"tf32", "bucket=10MiB", "view", "compress=bf16",
+                                                    "accumulate=4", "calibrated=12500us",
+                                                    "priority=-1", "graph"});
+}
+
+TEST_CASE("the request behind a step is known from its label") {
+  for (auto [pattern, name] : enum_names(StepPattern{}))
+    for (Scaling scaling : {Scaling::weak, Scaling::strong}) {
+      StepMeasurement all = measurement();
+      all.rank_sets = {{0, 1}};
+      StepRequest& request = all.steps.front();
+      request.pattern = pattern;
+      request.scaling = scaling;
+      request.batch = 8;
+      request.type = StepType::tf32;
+      request.compute = {StepCompute::Kind::calibrated, 1'500'000};
+      request.input_copy = {1 << 20, Memory::pageable_host};
+      auto cells = make_step_cells(all, 2, {});
+      REQUIRE(cells.has_value());
+      if (cells->cells.empty())
+        continue; // the pattern has no such step
+
+      CHECK(request_of(*cells->cells.front().label.step(), request.model) == request);
+    }
+}
+
+TEST_CASE("options that a pattern does not have set no two of its steps apart") {
+  StepRequest request;
+  request.pattern = StepPattern::fsdp;
+  const StepOptions plain = request.of_pattern();
+  request.bucket_bytes = 4096;
+  request.tensor = 4;
+  CHECK(request.of_pattern() == plain);
+  request.prefetch = 2;
+  CHECK(request.of_pattern() != plain);
 }
 
 TEST_CASE("stages of a pipeline share one replica of the model, and its batch") {
@@ -183,7 +215,7 @@ TEST_CASE("stages of a pipeline share one replica of the model, and its batch") 
 
   REQUIRE(cells.has_value());
   REQUIRE(cells->cells.size() == 3);
-  CHECK(read_step_label(cells->cells.front().label)->batch == 4);
+  CHECK(cells->cells.front().label.step()->batch == 4);
 }
 
 TEST_CASE("every pattern has steps on the ranks that it can have") {
@@ -240,7 +272,7 @@ TEST_CASE("all that an optimizer reads are numbers, and its moments are not nega
       REQUIRE(cells.has_value());
       for (const Cell& cell : cells->cells)
         for (const auto& op : tests::timed<OptimizerOp>(cell.schedule)) {
-          INFO(cell.label.workload << " " << cell.label.variant);
+          INFO(cell.label.workload() << " " << cell.label.variant());
           ++optimizers;
           Bytes gradients(cell.schedule, op.gradients.buffer, 0);
           Bytes weights(cell.schedule, op.weights.buffer, 0);

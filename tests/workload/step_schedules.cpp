@@ -19,7 +19,7 @@ using workload::LayerKind;
 using workload::Product;
 
 model::Schedule ddp_schedule(const workload::StepRequest& request, int ranks,
-                             workload::StepParts parts) {
+                             model::StepParts parts) {
   return base::value_or_throw(workload::make_ddp_step(request, {ranks, first_ranks(ranks), parts}));
 }
 

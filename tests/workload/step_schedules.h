@@ -26,7 +26,7 @@ inline std::vector<int> first_ranks(int count) {
 
 // For the first ranks of that many.
 model::Schedule ddp_schedule(const workload::StepRequest& request, int ranks,
-                             workload::StepParts parts = workload::StepParts::all);
+                             model::StepParts parts = model::StepParts::all);
 
 template <typename Op>
 std::vector<Op> timed(const model::Schedule& schedule) {

@@ -31,7 +31,7 @@ using analysis::steps::StepResult;
 const StepResult* widest_step(const std::vector<StepResult>& results) {
   const StepResult* widest = nullptr;
   for (const auto& one : results)
-    if (one.is_default && one.step.parts == workload::StepParts::all && one.step.ranks.size() > 1 &&
+    if (one.is_default && one.step.parts == model::StepParts::all && one.step.ranks.size() > 1 &&
         !one.processes.empty() && one.data != analysis::DataState::wrong &&
         (!widest || one.step.ranks.size() > widest->step.ranks.size()))
       widest = &one;
@@ -40,7 +40,7 @@ const StepResult* widest_step(const std::vector<StepResult>& results) {
 
 // The step of that setting, with these parts and on the same ranks; null if the run lacks it.
 const StepResult* step_of(const std::vector<StepResult>& results, const StepResult& like,
-                          const std::string& setting, workload::StepParts parts) {
+                          const std::string& setting, model::StepParts parts) {
   for (const StepResult& one : results)
     if (one.setting == setting && one.step.parts == parts && one.step.ranks == like.step.ranks &&
         same_kind(one, like) && one.data != analysis::DataState::wrong && has_times(*one.pooled))
@@ -134,7 +134,7 @@ base::Result<void> check_setting(const std::vector<StepResult>& results,
                                  const std::vector<analysis::SettingResult>& pooled,
                                  const StepResult& step, const std::string& setting,
                                  Answer& answer) {
-  using workload::StepParts;
+  using model::StepParts;
   const auto* after = step_of(results, step, setting, StepParts::all);
   const auto* sync = step_of(results, step, step.setting, StepParts::communication);
   const auto* sync_after = step_of(results, step, setting, StepParts::communication);

@@ -14,8 +14,8 @@ namespace {
 using base::Errc;
 using base::fail;
 using base::Result;
-using workload::StepCompute;
-using workload::StepPattern;
+using model::StepCompute;
+using model::StepPattern;
 
 constexpr std::string_view k_calibrated = "calibrated:";
 
@@ -61,10 +61,9 @@ Options workload_options(WorkloadOptions& into) {
               "Tokens per sample", {.initial = "the model's"}),
        option("batch", "N,...", into.batches, numbers<std::uint64_t>(1),
               "Samples that each replica of the model processes in a step"),
-       option("type", "NAME,...", into.types,
-              float_names<workload::StepType>("data type of a step"),
+       option("type", "NAME,...", into.types, float_names<model::StepType>("data type of a step"),
               "Type of parameters, gradients and products: {}"),
-       option("scaling", "NAME", into.scaling, name_words<workload::Scaling>("scaling"),
+       option("scaling", "NAME", into.scaling, name_words<model::Scaling>("scaling"),
               "weak: each replica processes --batch samples; strong: all replicas share them"),
        option("compute", "HOW", into.compute,
               Words<StepCompute>{read_compute, write_compute, "calibrated:12.5ms"},
@@ -84,8 +83,8 @@ Options workload_options(WorkloadOptions& into) {
        option("bucket-view", "", into.bucket_view, on_off_words(),
               "Store gradients in their buckets (gradient_as_bucket_view)", {.part = "ddp"}),
        option("compress", "NAME,...", into.compression,
-              float_names<workload::Compression>("compression"),
-              "Reduce gradients as this type: {}", {.part = "ddp"}),
+              float_names<model::Compression>("compression"), "Reduce gradients as this type: {}",
+              {.part = "ddp"}),
        option("reshard", "on|off", into.reshard, on_off_words(),
               "Gather the parameters again for the backward pass (on: ZeRO-3; off: ZeRO-2)",
               {.part = "fsdp"}),
@@ -99,13 +98,13 @@ Options workload_options(WorkloadOptions& into) {
               "Number of micro-batches",
               {.initial = "twice as many as stages", .part = "pipeline"}),
        option("input-copy", "KIND:SIZE,...", into.input_copies,
-              list_of(Words<workload::InputCopy>{workload::parse_input_copy,
-                                                 workload::input_copy_text, "pinned:64M"}),
+              list_of(Words<model::InputCopy>{model::parse_input_copy, model::input_copy_text,
+                                              "pinned:64M"}),
               "In each step, copy this much input per rank from host memory (pinned:SIZE or "
               "pageable:SIZE), and report how much the copy and communication slow each other "
               "down; the step without a copy is measured too"),
        option("pipeline-order", "NAME", into.order,
-              name_words<workload::PipelineOrder>("order of a pipeline"), "{}",
+              name_words<model::PipelineOrder>("order of a pipeline"), "{}",
               {.part = "pipeline"})});
 }
 

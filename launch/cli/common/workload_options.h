@@ -16,29 +16,29 @@ namespace ncclprobe::cli {
 // The training step to measure, from the command line and a plan file. Unset: not given. If an
 // option has several values, all are measured.
 struct WorkloadOptions {
-  std::optional<workload::StepPattern> pattern;
+  std::optional<model::StepPattern> pattern;
   std::optional<std::string> model; // name or file
   std::optional<std::uint64_t> sequence;
   std::optional<std::vector<std::uint64_t>> batches;
-  std::optional<std::vector<workload::StepType>> types;
-  std::optional<workload::Scaling> scaling;
+  std::optional<std::vector<model::StepType>> types;
+  std::optional<model::Scaling> scaling;
   std::optional<std::vector<int>> rank_counts; // unset: 1, 2, 4 ... and all
   std::optional<topology::RankChoice> placement;
-  std::optional<workload::StepCompute> compute;
+  std::optional<model::StepCompute> compute;
   std::optional<bool> optimizer;
   std::optional<std::vector<int>> accumulate;
   std::optional<std::vector<int>> priorities; // of collectives' streams too
   std::optional<bool> found_inf;
   std::optional<std::vector<std::uint64_t>> buckets; // bytes
   std::optional<bool> bucket_view;
-  std::optional<std::vector<workload::Compression>> compression;
+  std::optional<std::vector<model::Compression>> compression;
   std::optional<bool> reshard;
   std::optional<std::vector<int>> prefetch;
   std::optional<std::vector<int>> tensor;
   std::optional<bool> sequence_parallel;
   std::optional<std::vector<int>> micro_batches;
-  std::optional<workload::PipelineOrder> order;
-  std::optional<std::vector<workload::InputCopy>> input_copies;
+  std::optional<model::PipelineOrder> order;
+  std::optional<std::vector<model::InputCopy>> input_copies;
   bool operator==(const WorkloadOptions&) const = default;
 };
 

@@ -38,7 +38,7 @@ model::TrialSpec quick_trial(const TestSetup& setup, int ranks) {
   spec.seed = 1;
   spec.startup_deadline_ns = 60 * k_second_ns;
   spec.teardown_deadline_ns = 10 * k_second_ns;
-  auto add = [&](model::DataType type, std::uint64_t bytes, workload::Launch launch) {
+  auto add = [&](model::DataType type, std::uint64_t bytes, model::Launch launch) {
     workload::CollectiveRequest request;
     request.bytes = bytes;
     request.type = type;
@@ -47,11 +47,11 @@ model::TrialSpec quick_trial(const TestSetup& setup, int ranks) {
     if (auto cell = workload::make_collective_cell(request, once()))
       spec.cells.push_back(std::move(*cell));
   };
-  add(model::DataType::f32, on_gpus ? 8 << 20 : 1 << 20, workload::Launch::direct);
-  add(model::DataType::bf16, 64 << 10, workload::Launch::direct);
-  add(model::DataType::f8e4m3, 64 << 10, workload::Launch::direct);
+  add(model::DataType::f32, on_gpus ? 8 << 20 : 1 << 20, model::Launch::direct);
+  add(model::DataType::bf16, 64 << 10, model::Launch::direct);
+  add(model::DataType::f8e4m3, 64 << 10, model::Launch::direct);
   if (on_gpus)
-    add(model::DataType::f32, 1 << 20, workload::Launch::graph);
+    add(model::DataType::f32, 1 << 20, model::Launch::graph);
   return spec;
 }
 
@@ -160,9 +160,9 @@ void test_copies(const World& world, const DoctorOptions& options, SurveyedJob& 
   workload::P2pRequest request;
   request.backend = setup.backend.name;
   request.host_of_rank = setup.layout.host_of_rank();
-  request.mode = direct ? workload::P2pMode::direct : workload::P2pMode::ipc;
-  request.methods = {workload::P2pMethod::ce};
-  request.directions = {workload::P2pDirection::uni};
+  request.mode = direct ? model::P2pMode::direct : model::P2pMode::ipc;
+  request.methods = {model::P2pMethod::ce};
+  request.directions = {model::P2pDirection::uni};
   request.sizes = {4 << 20};
   request.seed = 1;
   request.libraries = options.libraries;

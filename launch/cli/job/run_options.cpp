@@ -202,7 +202,7 @@ Options collective_options(RunOptions& into) {
              "communicator"),
       flag("graph", into.graph, "Capture the collective or the step as a CUDA graph and replay it",
            {.excludes = {"launch"}}),
-      option("launch", "HOW,...", into.launches, names<workload::Launch>("way to launch"),
+      option("launch", "HOW,...", into.launches, names<model::Launch>("way to launch"),
              "{}; with both, the report compares what each costs the host", {.initial = "direct"}),
       flag("launch-costs", into.launch_costs,
            "Also measure an empty kernel and a 512 B all_reduce, one at a time and back to back: "

@@ -29,7 +29,7 @@ struct RunOptions : MeasuringOptions {
   std::optional<std::vector<int>> streams;
   std::optional<std::vector<std::uint64_t>> offsets;
   bool graph = false; // the same as launches = graph
-  std::optional<std::vector<workload::Launch>> launches;
+  std::optional<std::vector<model::Launch>> launches;
   bool launch_costs = false;
   bool registered = false;
   std::optional<int> warmups;

@@ -70,8 +70,8 @@ std::vector<StepRequest> requests(const RunOptions& options, const workload::Mod
   if (priorities) // in CUDA a lower number is more urgent
     std::ranges::transform(*priorities, priorities->begin(), std::negate<>());
   vary(priorities, &StepRequest::priority);
-  std::vector<workload::InputCopy> copies{{}}; // their cost is measured against none
-  for (const workload::InputCopy& copy : said.input_copies.value_or(copies))
+  std::vector<model::InputCopy> copies{{}}; // their cost is measured against none
+  for (const model::InputCopy& copy : said.input_copies.value_or(copies))
     if (copy.bytes > 0)
       copies.push_back(copy);
   vary(std::optional(copies), &StepRequest::input_copy);
@@ -79,15 +79,15 @@ std::vector<StepRequest> requests(const RunOptions& options, const workload::Mod
 }
 
 // "ddp, moe, ddp+tp"
-bool is_for(const std::string& part, workload::StepPattern pattern) {
-  const auto known = model::parse_enum<workload::StepPattern>(part, "part");
+bool is_for(const std::string& part, model::StepPattern pattern) {
+  const auto known = model::parse_enum<model::StepPattern>(part, "part");
   return !known || has_part(pattern, *known);
 }
 
 // The patterns that have that part; all if `part` is empty.
 std::string patterns_with(const std::string& part) {
   std::string all;
-  for (const auto& [pattern, name] : enum_names(workload::StepPattern{}))
+  for (const auto& [pattern, name] : enum_names(model::StepPattern{}))
     if (is_for(part, pattern))
       all += fmt::format("{}{}", all.empty() ? "" : ", ", name);
   return all;
@@ -110,9 +110,9 @@ const char* of_collectives(const RunOptions& options) {
 
 } // namespace
 
-std::vector<workload::Launch> launches(const RunOptions& options) {
+std::vector<model::Launch> launches(const RunOptions& options) {
   return options.launches.value_or(
-      std::vector{options.graph ? workload::Launch::graph : workload::Launch::direct});
+      std::vector{options.graph ? model::Launch::graph : model::Launch::direct});
 }
 
 Result<void> check_workload(const RunOptions& options) {

@@ -11,7 +11,7 @@ namespace ncclprobe::cli {
 base::Result<void> check_workload(const RunOptions& options);
 
 // How collectives and steps are launched: directly, as graphs, or both.
-std::vector<workload::Launch> launches(const RunOptions& options);
+std::vector<model::Launch> launches(const RunOptions& options);
 
 // The steps to measure: all combinations of the given values, on sets of ranks that the topology
 // suggests. Errors: invalid_argument (no model, more ranks than there are), and those of

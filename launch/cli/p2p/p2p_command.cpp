@@ -16,7 +16,7 @@ namespace {
 using base::Errc;
 using base::Error;
 using base::Result;
-using workload::P2pMode;
+using model::P2pMode;
 
 // The options that sessions and runs need.
 RunOptions run_options_of(const P2pOptions& options) {

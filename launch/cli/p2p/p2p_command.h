@@ -3,7 +3,7 @@
 #pragma once
 
 #include "launch/cli/common/common_options.h"
-#include "workload/p2p_label.h"
+#include "model/cell_label.h"
 
 #include <cstdint>
 #include <optional>
@@ -15,10 +15,9 @@ namespace ncclprobe::cli {
 struct World;
 
 struct P2pOptions : MeasuringOptions {
-  std::optional<workload::P2pMode>
-      mode; // unset: direct where one process drives all GPUs of a host
-  std::optional<std::vector<workload::P2pMethod>> methods;
-  std::optional<std::vector<workload::P2pDirection>> directions;
+  std::optional<model::P2pMode> mode; // unset: direct where one process drives all GPUs of a host
+  std::optional<std::vector<model::P2pMethod>> methods;
+  std::optional<std::vector<model::P2pDirection>> directions;
   std::optional<std::vector<std::uint64_t>> sizes;
   std::optional<std::vector<int>> devices;
 };

@@ -21,10 +21,10 @@ constexpr const char* k_p2p_about =
     "Without --methods: on GPUs of one host, all but pageable; on several hosts and on CPUs, "
     "sendrecv and pingpong. The data of every cell is checked.";
 
-Words<std::vector<workload::P2pDirection>> direction_words() {
-  using enum workload::P2pDirection;
-  auto words = such_that<std::vector<workload::P2pDirection>>(
-      list_of(name_words<workload::P2pDirection>("direction")),
+Words<std::vector<model::P2pDirection>> direction_words() {
+  using enum model::P2pDirection;
+  auto words = such_that<std::vector<model::P2pDirection>>(
+      list_of(name_words<model::P2pDirection>("direction")),
       [](const auto& said) { return std::ranges::find(said, together) == said.end(); },
       "'together' comes with all");
   std::erase(words.choices, model::to_string(together));
@@ -51,12 +51,12 @@ Usage p2p_usage(P2pOptions& into) {
           {{backend_option(into.backend), ranks_option(into.ranks, k_most),
             option("devices", "N,...", into.devices, numbers(0, 1023),
                    "Use only these GPUs of each host (CUDA device numbers)"),
-            option("mode", "NAME", into.mode, name_words<workload::P2pMode>("mode"),
+            option("mode", "NAME", into.mode, name_words<model::P2pMode>("mode"),
                    "direct: one process drives all GPUs of a host; ipc: one process each, memory "
                    "mapped by CUDA IPC",
                    {.initial = "direct, or ipc where mpirun starts several processes on a host"}),
             option("methods", "NAME,...", into.methods,
-                   list_of(name_words<workload::P2pMethod>("method")), "Matrices to measure: {}",
+                   list_of(name_words<model::P2pMethod>("method")), "Matrices to measure: {}",
                    {.also = "-m"}),
             option("directions", "NAME,...", into.directions, direction_words(),
                    "uni: a pair one way; bi: both ways at once; all: all GPUs at once",

@@ -16,7 +16,7 @@
 #include "launch/cli/job/nccl_places.h"
 #include "launch/cli/job/plan_file.h"
 #include "launch/cli/job/session.h"
-#include "workload/step_label.h"
+#include "model/cell_label.h"
 
 #include <nlohmann/json.hpp>
 
@@ -39,7 +39,7 @@ std::string what_for(const model::TrialSpec& trial) {
 
 // In steps, the bytes that a rank communicates are not a round number.
 std::string size_of(const model::CellLabel& label) {
-  return workload::read_step_label(label) && label.bytes > 0
+  return label.step() && label.bytes > 0
              ? fmt::format("{:.1f} MiB", static_cast<double>(label.bytes) / (1 << 20))
              : base::format_bytes(label.bytes);
 }
@@ -95,10 +95,10 @@ std::string describe(const workload::Plan& plan) {
                          {"variant", Align::left}});
   for (const model::Cell& cell : first.cells)
     base::add_wrapped_row(cells,
-                          {cell.label.workload, size_of(cell.label),
+                          {cell.label.workload(), size_of(cell.label),
                            std::string(to_string(cell.label.type)),
                            std::string(to_string(cell.label.op)),
-                           std::string(to_string(cell.label.placement)), cell.label.variant},
+                           std::string(to_string(cell.label.placement)), cell.label.variant()},
                           {0, 0, 0, 0, 0, 40});
   out += fmt::format("{}", cells.render(2));
   for (const model::Setting& pinned : plan.pinned)

@@ -12,7 +12,7 @@
 #include "launch/cli/files/chosen_trace.h"
 #include "launch/cli/files/trace_source.h"
 #include "launch/cli/report/report_command.h"
-#include "workload/step_label.h"
+#include "model/cell_label.h"
 
 #include <fmt/ranges.h>
 
@@ -47,7 +47,7 @@ void add_agreement(const model::TrialRecord& trial, const analysis::timeline::Ti
 std::string name_of(const model::CellLabel& label) {
   std::string name =
       fmt::format("{}, {}", base::format_bytes(label.bytes), analysis::describe(label));
-  if (auto step = workload::read_step_label(label))
+  if (const auto* step = label.step())
     return fmt::format("{}, {} rank{}, {}", model::to_string(step->parts), step->ranks.size(),
                        step->ranks.size() == 1 ? "" : "s", name);
   return name;
@@ -134,7 +134,7 @@ std::string cost_of(const model::Run& run, int trial) {
     return analysis::cost_text(*highest);
   return fmt::format("{:+.1f}% to {:+.1f}% over {} cells; most {} ({} {})",
                      100 * (lowest->ratio - 1), 100 * (highest->ratio - 1), costs.size(),
-                     analysis::cost_text(*highest), highest->traced.label.workload,
+                     analysis::cost_text(*highest), highest->traced.label.workload(),
                      base::format_bytes(highest->traced.label.bytes));
 }
 

@@ -54,7 +54,7 @@ void Progress::begin_trial(const model::TrialSpec& spec) {
   cell_names_.clear();
   expected_at_cell_ns_ = {expected_start_ns(spec)};
   for (const model::Cell& cell : spec.cells) {
-    cell_names_.push_back(cell.label.workload + " " + base::format_bytes(cell.label.bytes));
+    cell_names_.push_back(cell.label.workload() + " " + base::format_bytes(cell.label.bytes));
     expected_at_cell_ns_.push_back(expected_at_cell_ns_.back() + expected_cell_ns(spec, cell));
   }
   now_ = {};

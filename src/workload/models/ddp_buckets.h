@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/enum_names.h"
-#include "model/data_type.h"
+#include "model/step_label.h"
 #include "workload/models/model_spec.h"
 #include "workload/models/parameter_order.h"
 
@@ -15,9 +15,6 @@
 // (torch/nn/parallel/distributed.py, c10d/reducer.cpp); tests/workload/models/torch_comparison.py
 // compares it with PyTorch.
 namespace ncclprobe::workload {
-
-inline constexpr std::uint64_t k_ddp_first_bucket_bytes = std::uint64_t{1} << 20;
-inline constexpr std::uint64_t k_ddp_bucket_bytes = std::uint64_t{25} << 20;
 
 // rebuilt: every step but the first, in the order of arrival of the gradients. Training for hours
 //   uses this order.
@@ -33,8 +30,8 @@ constexpr auto enum_names(BucketOrder) {
 }
 
 struct DdpOptions {
-  std::uint64_t first_bucket_bytes = k_ddp_first_bucket_bytes;
-  std::uint64_t bucket_bytes = k_ddp_bucket_bytes;
+  std::uint64_t first_bucket_bytes = model::k_ddp_first_bucket_bytes;
+  std::uint64_t bucket_bytes = model::k_ddp_bucket_bytes;
   model::DataType type = model::DataType::f32; // of parameters, and so of their gradients
   BucketOrder order = BucketOrder::rebuilt;
 };

@@ -4,8 +4,8 @@
 #include "patient.h"
 
 #include "analysis/doctor/diagnosis.h"
+#include "model/cell_label.h"
 #include "support/catch.h"
-#include "workload/p2p_label.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis::doctor;
@@ -18,9 +18,9 @@ namespace {
 
 SmokeTestCell copy(int from, int to) {
   SmokeTestCell cell;
-  workload::P2pLabel label;
+  model::P2pLabel label;
   label.transfers = {{{false, from}, {false, to}}};
-  cell.label = workload::make_cell_label(label, 4 << 20, model::DataType::u64);
+  cell.label = {.what = label, .bytes = 4 << 20, .type = model::DataType::u64};
   return cell;
 }
 

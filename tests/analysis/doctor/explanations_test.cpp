@@ -6,8 +6,8 @@
 
 #include "analysis/doctor/diagnosis.h"
 #include "analysis/doctor/explanations.h"
+#include "model/cell_label.h"
 #include "support/catch.h"
-#include "workload/p2p_label.h"
 
 #include <algorithm>
 #include <functional>
@@ -22,9 +22,9 @@ namespace {
 
 SmokeTestCell copy(int from, int to, const model::Outcome& outcome) {
   SmokeTestCell cell;
-  workload::P2pLabel label;
+  model::P2pLabel label;
   label.transfers = {{{false, from}, {false, to}}};
-  cell.label = workload::make_cell_label(label, 4 << 20, model::DataType::u64);
+  cell.label = {.what = label, .bytes = 4 << 20, .type = model::DataType::u64};
   cell.outcome = outcome;
   return cell;
 }

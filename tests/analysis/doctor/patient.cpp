@@ -99,12 +99,11 @@ model::HostSurvey healthy_host() {
   return host;
 }
 
-SmokeTestCell right_cell(model::DataType type, const std::string& variant) {
+SmokeTestCell right_cell(model::DataType type, model::Launch launch = model::Launch::direct) {
   SmokeTestCell cell;
-  cell.label.workload = "all_reduce";
   cell.label.bytes = 8 << 20;
   cell.label.type = type;
-  cell.label.variant = variant;
+  cell.label.what = model::CollectiveLabel{.launch = launch};
   cell.elements = 2 << 20;
   return cell;
 }
@@ -120,8 +119,9 @@ Case healthy_case() {
   one.surveys[0].host = healthy_host();
   one.surveys[0].health = {healthy_gpu(0), healthy_gpu(1)};
   SmokeTest all{"all ranks", "nvidia", 2, {}, {}, {}};
-  all.cells = {right_cell(model::DataType::f32, ""), right_cell(model::DataType::bf16, ""),
-               right_cell(model::DataType::f8e4m3, ""), right_cell(model::DataType::f32, "graph")};
+  all.cells = {right_cell(model::DataType::f32), right_cell(model::DataType::bf16),
+               right_cell(model::DataType::f8e4m3),
+               right_cell(model::DataType::f32, model::Launch::graph)};
   one.smoke_tests = {all};
   return one;
 }

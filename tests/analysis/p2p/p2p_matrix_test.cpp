@@ -8,11 +8,11 @@
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using analysis_test::make_p2p_run;
-using enum workload::P2pMethod;
-using workload::P2pDirection;
-using workload::P2pLabel;
-using workload::P2pMethod;
-using workload::P2pTransfer;
+using enum model::P2pMethod;
+using model::P2pDirection;
+using model::P2pLabel;
+using model::P2pMethod;
+using model::P2pTransfer;
 
 namespace {
 

@@ -11,8 +11,8 @@
 namespace ncclprobe::analysis_test {
 
 using namespace support;
-using workload::P2pLabel;
-using workload::P2pTransfer;
+using model::P2pLabel;
+using model::P2pTransfer;
 
 namespace {
 
@@ -25,10 +25,10 @@ model::CellRecord record_of(const model::Cell& cell, const P2pLabel& label, cons
     int rank = timed_rank(label.method, transfer);
     double bytes = static_cast<double>(cell.label.bytes);
     double rate = rates(label, transfer);
-    double one_ns = label.method == workload::P2pMethod::latency
+    double one_ns = label.method == model::P2pMethod::latency
                         ? rate * static_cast<double>(workload::k_chase_hops)
-                    : label.method == workload::P2pMethod::pingpong ? 2 * rate
-                                                                    : bytes / rate;
+                    : label.method == model::P2pMethod::pingpong ? 2 * rate
+                                                                 : bytes / rate;
     time_ns[rank] = std::max(time_ns[rank], one_ns);
     ++transfers[rank];
   }
@@ -45,8 +45,7 @@ model::CellRecord record_of(const model::Cell& cell, const P2pLabel& label, cons
 
 } // namespace
 
-model::Run make_p2p_run(int ranks, std::vector<workload::P2pMethod> methods,
-                        const P2pRates& rates) {
+model::Run make_p2p_run(int ranks, std::vector<model::P2pMethod> methods, const P2pRates& rates) {
   RunBuilder run(ranks);
   workload::P2pRequest request;
   request.backend = "nvidia";
@@ -55,7 +54,7 @@ model::Run make_p2p_run(int ranks, std::vector<workload::P2pMethod> methods,
   auto trial = run.trial();
   *trial = {.spec = workload::make_p2p_plan(request).value().trials.front()};
   for (const model::Cell& cell : trial->spec.cells)
-    trial->cells.push_back(record_of(cell, *workload::read_p2p_label(cell.label), rates));
+    trial->cells.push_back(record_of(cell, *cell.label.p2p(), rates));
   for (model::Gpu& gpu : run.header.hosts.front().gpus) {
     gpu.compute_capability = "9.0";
     gpu.nvlinks = 18;

@@ -7,15 +7,15 @@
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
-using enum workload::P2pMethod;
-using workload::P2pDirection;
+using enum model::P2pMethod;
+using model::P2pDirection;
 
 namespace {
 
 model::Run run_at(double gb_per_s, int ranks = 2) {
   return analysis_test::make_p2p_run(
       ranks, {ce, sm_write, sm_read, latency},
-      [gb_per_s](const workload::P2pLabel&, const workload::P2pTransfer&) { return gb_per_s; });
+      [gb_per_s](const model::P2pLabel&, const model::P2pTransfer&) { return gb_per_s; });
 }
 
 // "ce uni normal", a line for each matrix that is judged.

@@ -39,8 +39,8 @@ TEST_CASE("Collectives with default settings are points, out of place before in 
 TEST_CASE("Buckets of a step without computing are points too") {
   RunBuilder run(2);
   auto trial = run.trial();
-  workload::StepLabel label{.pattern = "ddp", .model = "m", .ranks = {0, 1}};
-  for (auto parts : {workload::StepParts::all, workload::StepParts::communication}) {
+  model::StepLabel label{.model = "m", .ranks = {0, 1}};
+  for (auto parts : {model::StepParts::all, model::StepParts::communication}) {
     label.parts = parts;
     add_step_cell(*trial, {.label = label});
   }
@@ -58,8 +58,8 @@ TEST_CASE("Buckets are carried out as the step's companion saw all of them") {
   RunBuilder run(2);
   run.trial();
   run.trial({}, model::Purpose::companion);
-  const workload::StepLabel label{
-      .pattern = "ddp", .model = "m", .ranks = {0, 1}, .parts = workload::StepParts::communication};
+  const model::StepLabel label{
+      .model = "m", .ranks = {0, 1}, .parts = model::StepParts::communication};
   for (model::TrialRecord& trial : run.trials)
     add_step_cell(trial, {.label = label});
   for (int rank = 0; rank < 2; ++rank) {

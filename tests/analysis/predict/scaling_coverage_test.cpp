@@ -20,10 +20,10 @@ using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
 using namespace ncclprobe::support;
-using workload::Scaling;
-using workload::StepPattern;
+using model::Scaling;
+using model::StepPattern;
+using model::StepType;
 using workload::StepRequest;
-using workload::StepType;
 
 namespace {
 
@@ -185,7 +185,7 @@ IntervalCoverage simulate(Scaling scaling, int configurations) {
       processes.push_back(dice.factor(k_processes));
     model::Run run = simulated_run(
         one.request, one.measured, one.processes, 4,
-        [&](int process, const workload::StepLabel& label, const model::Schedule& schedule) {
+        [&](int process, const model::StepLabel& label, const model::Schedule& schedule) {
           return cell_times(machine, dice, schedule, static_cast<int>(label.ranks.size()),
                             processes[static_cast<std::size_t>(process)]);
         });

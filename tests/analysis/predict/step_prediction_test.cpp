@@ -15,7 +15,7 @@ using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis::cost_model;
 using namespace ncclprobe::analysis_test;
-using workload::StepPattern;
+using model::StepPattern;
 using workload::StepRequest;
 
 namespace {
@@ -66,7 +66,7 @@ namespace {
 // Shared by the ranks, and every operation takes 5 us besides.
 model::Run strong_run(const StepRequest& request, const std::vector<int>& ranks) {
   return simulated_run(request, ranks, 3, 2,
-                       [](int process, const workload::StepLabel& label, const model::Schedule&) {
+                       [](int process, const model::StepLabel& label, const model::Schedule&) {
                          const double scale = 1 + 0.001 * process;
                          return launched_times(static_cast<int>(label.ranks.size()), scale, 5000);
                        });
@@ -76,7 +76,7 @@ model::Run strong_run(const StepRequest& request, const std::vector<int>& ranks)
 
 TEST_CASE("In strong scaling the fixed part of operations stays as it is") {
   StepRequest request = request_for(StepPattern::ddp);
-  request.scaling = workload::Scaling::strong;
+  request.scaling = model::Scaling::strong;
   auto predicted_from = [&](const std::vector<int>& ranks) {
     model::Run run = strong_run(request, ranks);
     const auto pooled = setting_results(run);
@@ -105,7 +105,7 @@ TEST_CASE("In strong scaling the fixed part of operations stays as it is") {
 TEST_CASE("Times that are stated of a whole batch tell nothing of a part, but a rate does") {
   StepRequest request = request_for(StepPattern::ddp);
   request.bucket_view = true;
-  request.scaling = workload::Scaling::strong;
+  request.scaling = model::Scaling::strong;
   const Measured measured(request_for(StepPattern::ddp));
   const auto rates = measured_rates(measured.run, measured.results);
   const TransferCosts transfers(known_points({2, 4}), 64);

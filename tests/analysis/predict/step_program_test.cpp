@@ -13,7 +13,7 @@
 using namespace ncclprobe;
 using namespace ncclprobe::analysis::cost_model;
 using model::Activity;
-using workload::StepPattern;
+using model::StepPattern;
 using workload::StepRequest;
 
 namespace {
@@ -93,7 +93,7 @@ TEST_CASE("A replayed data parallel step is the recurrence of its buckets") {
 }
 
 TEST_CASE("A pipeline takes a forward and a backward pass more for each further stage") {
-  for (auto order : {workload::PipelineOrder::one_f_one_b, workload::PipelineOrder::gpipe}) {
+  for (auto order : {model::PipelineOrder::one_f_one_b, model::PipelineOrder::gpipe}) {
     StepRequest request = program_request(StepPattern::pipeline, "linear:256x4");
     request.micro_batches = 8;
     request.order = order;

@@ -93,7 +93,7 @@ double known_step_ns(const workload::StepRequest& request, int ranks, double sca
 model::Run known_run(const workload::StepRequest& request, const std::vector<int>& ranks,
                      const std::vector<double>& scales) {
   return simulated_run(request, ranks, static_cast<int>(scales.size()), 2,
-                       [&](int process, const workload::StepLabel& label, const model::Schedule&) {
+                       [&](int process, const model::StepLabel& label, const model::Schedule&) {
                          return launched_times(static_cast<int>(label.ranks.size()),
                                                scales[static_cast<std::size_t>(process)], 0);
                        });
@@ -110,7 +110,7 @@ model::Run simulated_run(const workload::StepRequest& request, const std::vector
   for (int process = 0; process < processes; ++process) {
     auto trial = run.trial();
     for (const model::Cell& cell : made->cells) {
-      const auto label = workload::read_step_label(cell.label);
+      const auto label = cell.label.step();
       const OperationTime time_ns = times(process, *label, cell.schedule);
       model::CellRecord record;
       record.check.checked = true;

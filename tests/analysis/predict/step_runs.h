@@ -3,8 +3,8 @@
 #pragma once
 
 #include "analysis/predict/cost_points.h"
+#include "model/cell_label.h"
 #include "model/run.h"
-#include "workload/step_label.h"
 #include "workload/step_request.h"
 
 #include <functional>
@@ -27,7 +27,7 @@ model::Run known_run(const workload::StepRequest& request, const std::vector<int
 // The duration of a rank's operation; asked again for each step.
 using OperationTime = std::function<double(const model::Operation&)>;
 using CellTimes =
-    std::function<OperationTime(int process, const workload::StepLabel&, const model::Schedule&)>;
+    std::function<OperationTime(int process, const model::StepLabel&, const model::Schedule&)>;
 // As in known_run(), and each operation that is no transfer takes `launch_ns` besides.
 OperationTime launched_times(int ranks, double scale, double launch_ns);
 // The same, as `times` says.

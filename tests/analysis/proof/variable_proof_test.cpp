@@ -108,7 +108,6 @@ TEST_CASE("calls that do not obey show that something else had the last word") {
   model::TrialSpec spec;
   spec.cells.emplace_back();
   CellProof cell;
-  cell.label.workload = "all_reduce";
   cell.by_rank[0] = {{"NVLS_TREE", "SIMPLE", 16}};
   NcclLog log = read_nccl_log(info("TUNER/Plugin: Using tuner plugin example"));
 

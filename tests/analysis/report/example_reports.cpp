@@ -157,7 +157,7 @@ model::Run latency_run() {
     auto trial = run.trial(std::move(settings), purpose);
     for (std::uint64_t bytes : {std::uint64_t{8}, k_kib}) {
       auto cell = make_cell("all_reduce", bytes);
-      cell.label.variant = "graph";
+      cell.label.what = model::CollectiveLabel{.launch = model::Launch::graph};
       cell.timing = {.iterations = 1, .batches = 100, .mode = model::TimingMode::latency};
       model::CellRecord record;
       for (int launch = 0; launch < 100; ++launch)
@@ -197,7 +197,7 @@ model::Run stopped_run() {
 }
 
 model::Run steps_run() {
-  using workload::StepParts;
+  using model::StepParts;
   RunBuilder run(4);
   run.header.argv = {"ncclprobe", "run", "--workload", "ddp", "--model", "gpt2-124m"};
   // 10 ms forward, 20 backward, 2 of optimizer; channels slow computing, fewer slow communication.
@@ -231,13 +231,12 @@ model::Run steps_run() {
         for (StepParts parts : {StepParts::all, StepParts::compute, StepParts::communication}) {
           if (ranks == 1 && parts == StepParts::communication)
             continue;
-          StepCellArguments cell{.label = {.pattern = "ddp",
+          StepCellArguments cell{.label = {.options = {.bucket_bytes = 25 << 20},
                                            .model = "gpt2-124m",
                                            .ranks = {},
                                            .parts = parts,
                                            .batch = 8,
-                                           .sequence = 1024,
-                                           .options = {"bucket=25MiB"}}};
+                                           .sequence = 1024}};
           for (int rank = 0; rank < ranks; ++rank) {
             cell.label.ranks.push_back(rank);
             cell.lengths.push_back(lengths(ranks, parts, setting, rank,
@@ -263,7 +262,7 @@ model::Run steps_run() {
     for (int rank = 0; rank < 4; ++rank) {
       model::Evidence evidence{rank, "", "v5", {}};
       for (std::size_t c = 0; c < companion.cells.size(); ++c)
-        if (workload::read_step_label(companion.spec.cells[c].label)->communicates())
+        if (companion.spec.cells[c].label.step()->communicates())
           evidence.choices.push_back({static_cast<std::int32_t>(c), "AllReduce", "ncclFloat32", 256,
                                       "RING", "SIMPLE", setting == 0 ? 16 : 4, -1});
       companion.evidence.push_back(std::move(evidence));

@@ -21,19 +21,20 @@ model::CellRecord record_of(std::int64_t time_ns, std::int64_t launch_ns) {
   return record;
 }
 
-model::Cell cell_of(const std::string& variant, std::uint64_t bytes = 512) {
+model::Cell cell_of(const model::CollectiveLabel& what, std::uint64_t bytes = 512) {
   model::Cell cell = make_cell("all_reduce", bytes);
-  cell.label.variant = variant;
+  cell.label.what = what;
   return cell;
 }
 
 RunBuilder run_with(std::vector<model::Setting> settings = {}) {
   RunBuilder run(2);
   run.trial(std::move(settings))
-      .cell(cell_of(""), record_of(12'000, 4'000))
-      .cell(cell_of("graph"), record_of(9'000, 3'000))
-      .cell(cell_of("priority=-5"), record_of(12'600, 4'100))
-      .cell(cell_of("graph", 1024), record_of(9'000, 3'000)); // not measured directly
+      .cell(cell_of({}), record_of(12'000, 4'000))
+      .cell(cell_of({.launch = model::Launch::graph}), record_of(9'000, 3'000))
+      .cell(cell_of({.priority = -5}), record_of(12'600, 4'100))
+      .cell(cell_of({.launch = model::Launch::graph}, 1024),
+           record_of(9'000, 3'000)); // not measured directly
   return run;
 }
 
@@ -46,7 +47,7 @@ TEST_CASE("the same operation launched in another way is found by the word that 
 
   REQUIRE(pairs.size() == 2);
   CHECK(pairs[0].word == "graph");
-  CHECK(pairs[0].plain->label.variant.empty());
+  CHECK(pairs[0].plain->label.variant().empty());
   CHECK(pairs[0].plain->launch_ns == Approx(4000));
   CHECK(pairs[0].changed->launch_ns == Approx(3000));
   CHECK(pairs[1].word == "priority=-5");
@@ -76,8 +77,9 @@ TEST_CASE("long names of what was launched in two ways wrap") {
   auto trial = run.trial();
   model::Cell cell = make_cell("reduce_scatter", 1'048'572, model::Placement::in_place);
   cell.label.type = model::DataType::f8e4m3;
-  for (const char* variant : {"streams=2", "streams=2 graph"}) {
-    cell.label.variant = variant;
+  for (model::Launch launch : {model::Launch::direct, model::Launch::graph}) {
+    cell.label.what = model::CollectiveLabel{
+        .collective = model::Collective::reduce_scatter, .launch = launch, .streams = 2};
     trial.cell(cell, record_of(1'000'000, 900'000));
   }
 
@@ -104,7 +106,7 @@ TEST_CASE("what moves no data has no size and no bandwidth") {
 
 TEST_CASE("runs that did not measure the host's part show none") {
   RunBuilder run(2);
-  run.trial().cell(cell_of(""), record_of(12'000, -1));
+  run.trial().cell(cell_of({}), record_of(12'000, -1));
 
   auto results = setting_results(run);
   REQUIRE(results.size() == 1);

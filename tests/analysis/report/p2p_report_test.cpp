@@ -13,9 +13,9 @@
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using support::check_golden;
-using enum workload::P2pMethod;
-using workload::P2pLabel;
-using workload::P2pTransfer;
+using enum model::P2pMethod;
+using model::P2pLabel;
+using model::P2pTransfer;
 
 namespace {
 
@@ -28,7 +28,7 @@ model::Run run_with_everything() {
       return 55.4;
     bool slow = way.from.rank == 1 && way.to.rank == 3;
     bool impossible =
-        label.direction == workload::P2pDirection::uni && way.from.rank == 3 && way.to.rank == 0;
+        label.direction == model::P2pDirection::uni && way.from.rank == 3 && way.to.rank == 0;
     return slow ? 310.0 : impossible ? 471.0 : 386.5 + way.from.rank;
   };
   model::Run run = analysis_test::make_p2p_run(4, {ce, latency, host}, rates);
@@ -91,8 +91,7 @@ TEST_CASE("problems name the pairs they are of, the first six of many") {
       4, {ce}, [](const P2pLabel&, const P2pTransfer&) { return 386.5; });
   model::TrialRecord& trial = run.trials.front();
   for (std::size_t c = 0; c < trial.cells.size(); ++c)
-    if (workload::read_p2p_label(trial.spec.cells[c].label)->direction !=
-        workload::P2pDirection::together)
+    if (trial.spec.cells[c].label.p2p()->direction != model::P2pDirection::together)
       trial.cells[c].outcome = {model::OutcomeKind::skipped, "planted", {0}};
 
   std::string text = render_report(run, Format::table);

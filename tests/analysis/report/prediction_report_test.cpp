@@ -3,10 +3,11 @@
 
 #include "analysis/predict/step_runs.h"
 #include "analysis/report/prediction_report.h"
+
+#include "model/cell_label.h"
 #include "support/catch.h"
 #include "support/run_builder.h"
 #include "workload/models/catalogue.h"
-#include "workload/step_label.h"
 
 #include <nlohmann/json.hpp>
 
@@ -118,8 +119,8 @@ TEST_CASE("A model without steps in the run takes the rates and the options of t
 TEST_CASE("A step of another type takes no rates, and none of the run's without products") {
   workload::StepRequest request;
   request.model = *workload::make_model("linear:256x8");
-  request.type = workload::StepType::bf16;
-  request.compute.kind = workload::StepCompute::Kind::none;
+  request.type = model::StepType::bf16;
+  request.compute.kind = model::StepCompute::Kind::none;
   const model::Run idle = known_run(request, {1, 2}, {1});
   PredictionRequest wanted{.model = "linear:512x4", .ranks = {4}};
 
@@ -128,13 +129,13 @@ TEST_CASE("A step of another type takes no rates, and none of the run's without 
   wanted.compute = cost_model::StatedCompute{10e6, 20e6, 0, "as stated"};
   auto stated = predict(idle, wanted, collectives);
   wanted.compute.reset();
-  wanted.say = [](workload::StepRequest& step) { step.type = workload::StepType::bf16; };
+  wanted.say = [](workload::StepRequest& step) { step.type = model::StepType::bf16; };
   auto other_type = predict(run_with_sizes(), wanted);
 
   REQUIRE_FALSE(no_products.has_value());
   CHECK_THAT(no_products.error().text(), ContainsSubstring("--forward and --backward"));
   REQUIRE(stated.has_value());
-  CHECK(stated->base.request.type == workload::StepType::bf16); // the run's
+  CHECK(stated->base.request.type == model::StepType::bf16); // the run's
   REQUIRE_FALSE(other_type.has_value());
 }
 
@@ -144,7 +145,7 @@ TEST_CASE("Of steps of several types the meant one must be said, and gives its r
   half.model = *workload::make_model("linear:256x8");
   half.batch = 64;
   half.bucket_bytes = 600'000;
-  half.type = workload::StepType::bf16;
+  half.type = model::StepType::bf16;
   const auto trial = known_run(half, {4}, {3}).trials[0]; // three times as slow
   for (std::size_t i = 0; i < trial.cells.size(); ++i)
     add_cell(run.trials[0], trial.spec.cells[i], trial.cells[i]);
@@ -154,7 +155,7 @@ TEST_CASE("Of steps of several types the meant one must be said, and gives its r
   wanted.compute = cost_model::StatedCompute{10e6, 20e6, 0, "as stated"};
   auto stated = predict(run, wanted);
   wanted.compute.reset();
-  wanted.say = [](workload::StepRequest& step) { step.type = workload::StepType::f32; };
+  wanted.say = [](workload::StepRequest& step) { step.type = model::StepType::f32; };
   auto said = predict(run, wanted);
   auto of_one_type = predict(run_with_sizes(), {.model = "linear:512x4", .ranks = {4}});
 
@@ -163,7 +164,7 @@ TEST_CASE("Of steps of several types the meant one must be said, and gives its r
   REQUIRE_FALSE(stated.has_value());
   CHECK_THAT(stated.error().text(), ContainsSubstring("--type"));
   REQUIRE(said.has_value());
-  CHECK(said->base.request.type == workload::StepType::f32);
+  CHECK(said->base.request.type == model::StepType::f32);
   CHECK(said->predicted[0].step_ns == Approx(of_one_type->predicted[0].step_ns).epsilon(1e-6));
 }
 
@@ -191,7 +192,7 @@ TEST_CASE("A model's compute times may be stated") {
 TEST_CASE("Of several kinds of steps the meant one must be said") {
   model::Run run = run_with_sizes();
   workload::StepRequest request;
-  request.pattern = workload::StepPattern::fsdp;
+  request.pattern = model::StepPattern::fsdp;
   request.model = *workload::make_model("linear:256x8");
   request.batch = 64;
   auto& trial = run.trials[0];
@@ -201,13 +202,13 @@ TEST_CASE("Of several kinds of steps the meant one must be said") {
 
   auto refused = predict(run, {.ranks = {8}});
   PredictionRequest meant{.ranks = {8}};
-  meant.say = [](workload::StepRequest& step) { step.pattern = workload::StepPattern::fsdp; };
+  meant.say = [](workload::StepRequest& step) { step.pattern = model::StepPattern::fsdp; };
   auto said = predict(run, meant);
 
   REQUIRE_FALSE(refused.has_value());
   CHECK_THAT(refused.error().text(), ContainsSubstring("2 kinds of steps"));
   REQUIRE(said.has_value());
-  CHECK(said->base.request.pattern == workload::StepPattern::fsdp);
+  CHECK(said->base.request.pattern == model::StepPattern::fsdp);
 }
 
 TEST_CASE("A step with an input copy beside it is no base of a prediction") {
@@ -219,8 +220,8 @@ TEST_CASE("A step with an input copy beside it is no base of a prediction") {
   request.input_copy = {.bytes = 1 << 20};
   const auto copied = known_run(request, {4}, {1}).trials[0];
   for (std::size_t i = 0; i < copied.cells.size(); ++i) {
-    const auto label = workload::read_step_label(copied.spec.cells[i].label);
-    if (label->parts == workload::StepParts::all && !label->input_copy().empty())
+    const auto label = copied.spec.cells[i].label.step();
+    if (label->parts == model::StepParts::all && label->copies_input())
       add_cell(run.trials[0], copied.spec.cells[i], copied.cells[i]);
   }
 

@@ -10,12 +10,12 @@
 using namespace ncclprobe;
 using namespace ncclprobe::analysis_test;
 using namespace ncclprobe::support;
-using workload::StepParts;
+using model::StepParts;
 
 TEST_CASE("steps that failed are named by their ranks and parts, not by bytes") {
   RunBuilder run(2);
   auto trial = run.trial();
-  workload::StepLabel step{.pattern = "ddp", .model = "m", .ranks = {0, 1}, .batch = 8};
+  model::StepLabel step{.model = "m", .ranks = {0, 1}, .batch = 8};
   for (StepParts parts : {StepParts::all, StepParts::compute}) {
     step.parts = parts;
     add_step_cell(*trial, {.label = step, .bytes = 6'230'444'800});
@@ -25,7 +25,7 @@ TEST_CASE("steps that failed are named by their ranks and parts, not by bytes") 
 
   const std::string text = text_of(analysis::problem_report(run));
 
-  CHECK_THAT(text,
-             ContainsSubstring("ddp m, f32, batch 8, 2 ranks; 2 ranks, compute alone: failed") &&
-                 !ContainsSubstring("6230444800") && !ContainsSubstring("ddp_step"));
+  CHECK_THAT(text, ContainsSubstring("ddp m, f32, batch 8, bucket=25MiB first=1MiB, 2 ranks; 2 "
+                                     "ranks, compute alone: failed") &&
+                       !ContainsSubstring("6230444800") && !ContainsSubstring("ddp_step"));
 }

@@ -22,7 +22,6 @@ model::Run run_of(const std::string& backend) {
 SettingResult result(double busbw_gb_per_s, std::uint64_t bytes = 1ull << 33) {
   SettingResult one;
   one.is_default = true;
-  one.label.workload = "all_reduce";
   one.label.bytes = bytes;
   one.ranks = 8;
   one.busbw_gb_per_s = busbw_gb_per_s;

@@ -112,7 +112,7 @@ TEST_CASE("settings, sizes and placements are kept apart, the default first") {
 
   std::vector<std::string> order;
   for (const SettingResult& result : setting_results(run))
-    order.push_back(fmt::format("{} {} {} {}", result.label.workload, result.label.bytes,
+    order.push_back(fmt::format("{} {} {} {}", result.label.workload(), result.label.bytes,
                                 model::to_string(result.label.placement), result.setting));
 
   CHECK(order == std::vector<std::string>{"all_reduce 8 out_of_place default",

@@ -127,14 +127,14 @@ TEST_CASE("rows of traffic that look alike are told apart, within the width of a
   add(cell);
   cell.timing.mode = model::TimingMode::latency;
   add(cell);
-  for (auto parts : {workload::StepParts::all, workload::StepParts::compute}) {
-    add_step_cell(trial, {.label = {.pattern = "fsdp+tp",
-                                    .model = "llama3-70b",
-                                    .ranks = {0, 1},
-                                    .parts = parts,
-                                    .batch = 8,
-                                    .options = {"bucket=25MiB", "tensor=2"}},
-                          .lengths = {{}, {}}});
+  for (auto parts : {model::StepParts::all, model::StepParts::compute}) {
+    add_step_cell(trial,
+                  {.label = {.options = {.pattern = model::StepPattern::fsdp_tp, .tensor = 2},
+                             .model = "llama3-70b",
+                             .ranks = {0, 1},
+                             .parts = parts,
+                             .batch = 8},
+                   .lengths = {{}, {}}});
     trial.cells.back().conditions = busy_links();
   }
 
@@ -144,10 +144,10 @@ TEST_CASE("rows of traffic that look alike are told apart, within the width of a
   for (std::string line; std::getline(text, line);) {
     CAPTURE(line);
     CHECK(line.size() <= static_cast<std::size_t>(base::k_report_columns));
-    for (std::string_view word : {"place", "time", "bucket=25MiB", "alone"})
+    for (std::string_view word : {"place", "time", "prefetch=1", "alone"})
       if (line.find(word) != std::string::npos)
         all += fmt::format("{};", word);
   }
   CHECK(link_traffic(run).size() == 5);
-  CHECK(all == "place;place;time;bucket=25MiB;bucket=25MiB;alone;");
+  CHECK(all == "place;place;time;prefetch=1;prefetch=1;alone;");
 }

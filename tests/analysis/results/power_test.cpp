@@ -146,8 +146,7 @@ TEST_CASE("rows of power are told apart by placement and mode, and fit the repor
 
 TEST_CASE("a rank that only looks on at a step is none of its power") {
   RunBuilder run(2);
-  add_step_cell(*run.trial(),
-                {.label = {.pattern = "ddp", .model = "m", .ranks = {1}}, .lengths = {{}}});
+  add_step_cell(*run.trial(), {.label = {.model = "m", .ranks = {1}}, .lengths = {{}}});
   read(run.trials[0].cells[0], 0, When::during, 1000, 100);
   read(run.trials[0].cells[0], 1, When::during, 1000, 500);
   auto results = setting_results(run);

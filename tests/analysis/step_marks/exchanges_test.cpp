@@ -226,16 +226,16 @@ TEST_CASE("What has no other side, or several one after the other, waited for an
 }
 
 TEST_CASE("In the pipelines that ncclprobe makes every transfer has one partner") {
-  for (auto order : {workload::PipelineOrder::one_f_one_b, workload::PipelineOrder::gpipe})
+  for (auto order : {model::PipelineOrder::one_f_one_b, model::PipelineOrder::gpipe})
     for (int ranks : {2, 4}) {
       workload::StepRequest request;
-      request.pattern = workload::StepPattern::pipeline;
+      request.pattern = model::StepPattern::pipeline;
       request.model = workload::make_model("gpt2-124m").value();
       request.batch = 16;
       request.order = order;
       std::vector<int> all(static_cast<std::size_t>(ranks));
       std::iota(all.begin(), all.end(), 0);
-      auto schedule = workload::make_pipeline_step(request, {ranks, all, workload::StepParts::all});
+      auto schedule = workload::make_pipeline_step(request, {ranks, all, model::StepParts::all});
       REQUIRE(schedule.has_value());
 
       auto plan = plan_of(*schedule, ranks);

@@ -48,7 +48,7 @@ TEST_CASE("A step's time is split into its parts") {
 }
 
 TEST_CASE("What is left of an input copy when all else is done is exposed, and the parts add up") {
-  auto schedule = step_schedule({1, 2}, workload::StepParts::all, InputCopied::yes);
+  auto schedule = step_schedule({1, 2}, model::StepParts::all, InputCopied::yes);
   StepLengths lengths{.copy = 500};
 
   auto figures = step_figures(schedule, 4, marks_of(schedule, {{lengths, lengths}}));
@@ -119,7 +119,7 @@ TEST_CASE("A bucket's timeline is the median of its moments since the step's beg
 }
 
 TEST_CASE("Parts of a step that are left out leave no trace in its figures") {
-  auto only = step_schedule({1, 2}, workload::StepParts::communication);
+  auto only = step_schedule({1, 2}, model::StepParts::communication);
 
   auto figures = step_figures(only, 4, marks_of(only, {{{}, {}}}));
 

@@ -25,8 +25,7 @@ Made made_of_processes(const std::vector<StepLengths>& processes, std::vector<in
   RunBuilder run(2);
   for (const StepLengths& lengths : processes) {
     std::vector<StepLengths> of_ranks(ranks.size(), lengths);
-    add_step_cell(*run.trial(),
-                  {.label = {.pattern = "ddp", .model = "m", .ranks = ranks}, .lengths = of_ranks});
+    add_step_cell(*run.trial(), {.label = {.model = "m", .ranks = ranks}, .lengths = of_ranks});
   }
   Made out;
   out.pooled = setting_results(run);

@@ -66,10 +66,9 @@ TEST_CASE("A step has what kernels told of its own setting and cell alone") {
   for (const std::vector<model::Setting>& settings :
        {std::vector<model::Setting>{}, {{"NCCL_MAX_CTAS", "4"}}}) {
     auto trial = run.trial(settings);
-    for (auto parts : {workload::StepParts::all, workload::StepParts::communication})
-      add_step_cell(*trial,
-                    {.label = {.pattern = "ddp", .model = "m", .ranks = {0, 1}, .parts = parts},
-                     .lengths = {{}, {}}});
+    for (auto parts : {model::StepParts::all, model::StepParts::communication})
+      add_step_cell(
+          *trial, {.label = {.model = "m", .ranks = {0, 1}, .parts = parts}, .lengths = {{}, {}}});
   }
   const steps::TracedCells traced{{1, steps::by_kernels(trace_of_two_ranks(), 1)}};
 
@@ -79,5 +78,5 @@ TEST_CASE("A step has what kernels told of its own setting and cell alone") {
   REQUIRE(results.size() == 4);
   for (const steps::StepResult& one : results)
     CHECK(one.by_kernels.has_value() ==
-          (!one.is_default && one.step.parts == workload::StepParts::communication));
+          (!one.is_default && one.step.parts == model::StepParts::communication));
 }

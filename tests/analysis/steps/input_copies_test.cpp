@@ -12,28 +12,27 @@ using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis::steps;
 using namespace ncclprobe::analysis_test;
 using namespace ncclprobe::support;
-using workload::StepParts;
+using model::StepParts;
 
 namespace {
 
-StepCellArguments cell(StepParts parts, const std::string& copy, const StepLengths& lengths) {
-  StepCellArguments made{.label = {.pattern = "ddp", .model = "m", .ranks = {0, 1}, .parts = parts},
-                         .lengths = {lengths, lengths}};
-  made.label.options = {"bucket=25MiB"};
-  if (!copy.empty())
-    made.label.options.push_back("copy=" + copy);
-  return made;
+const model::InputCopy k_pinned{1024, model::Memory::pinned_host};
+const model::InputCopy k_pageable{1024, model::Memory::pageable_host};
+
+StepCellArguments cell(StepParts parts, const model::InputCopy& copy, const StepLengths& lengths) {
+  return {.label = {.options = {.input_copy = copy}, .model = "m", .ranks = {0, 1}, .parts = parts},
+          .lengths = {lengths, lengths}};
 }
 
-void add_parts(model::TrialRecord& input_trial, const std::string& copy, const StepLengths& lengths,
-               std::int64_t beside_communication, std::int64_t alone) {
+void add_parts(model::TrialRecord& input_trial, const model::InputCopy& copy,
+               const StepLengths& lengths, std::int64_t beside_communication, std::int64_t alone) {
   StepLengths of = lengths;
   add_step_cell(input_trial, cell(StepParts::all, copy, of));
   of.copy = beside_communication;
   add_step_cell(input_trial, cell(StepParts::compute, copy, of));
   add_step_cell(input_trial, cell(StepParts::communication, copy, of));
   of.copy = alone;
-  if (!copy.empty())
+  if (copy.bytes > 0)
     add_step_cell(input_trial, cell(StepParts::copy, copy, of));
 }
 
@@ -42,11 +41,11 @@ void add_parts(model::TrialRecord& input_trial, const std::string& copy, const S
 void add_input_trial(RunBuilder& run) {
   model::TrialRecord& input_trial = *run.trial();
   const std::int64_t scatter = input_trial.spec.id % 3; // adds some noise
-  add_parts(input_trial, "", {100, 100, 100, 80, 60, 50, scatter}, 0, 0);
+  add_parts(input_trial, {}, {100, 100, 100, 80, 60, 50, scatter}, 0, 0);
   StepLengths slowed{110, 110, 110, 100, 75, 55, scatter, 465};
-  add_parts(input_trial, "pinned:1KiB", slowed, 400, 200);
+  add_parts(input_trial, k_pinned, slowed, 400, 200);
   slowed.copy = 524;
-  add_parts(input_trial, "pageable:1KiB", slowed, 450, 250);
+  add_parts(input_trial, k_pageable, slowed, 450, 250);
 }
 
 RunBuilder input_run(int count) {
@@ -85,8 +84,8 @@ TEST_CASE("What an input copy costs is told against the step without one, and ad
 
   REQUIRE(found.all.size() == 3);
   const CopyComparison& pinned = found.all[0];
-  CHECK(pinned.after->step.input_copy() == "pinned:1KiB");
-  CHECK(pinned.before->step.input_copy().empty());
+  CHECK(pinned.after->step.options.input_copy == k_pinned);
+  CHECK_FALSE(pinned.before->step.copies_input());
   CHECK(effect(pinned, Slowed::communication).ratio == Approx(175.0 / 140));
   CHECK(effect(pinned, Slowed::computing).ratio == Approx(1.1));
   CHECK(effect(pinned, Slowed::copy).ratio == Approx(2));
@@ -114,8 +113,8 @@ TEST_CASE("Pageable memory is set against pinned, side by side") {
   const CopyComparisons& found = compared.found;
 
   const CopyComparison& sides = found.all[2];
-  CHECK(sides.after->step.input_copy() == "pageable:1KiB");
-  CHECK(sides.before->step.input_copy() == "pinned:1KiB");
+  CHECK(sides.after->step.options.input_copy == k_pageable);
+  CHECK(sides.before->step.options.input_copy == k_pinned);
   CHECK(effect(sides, Slowed::copy_in_step).ratio == Approx(524.0 / 465));
   CHECK(effect(sides, Slowed::step).verdict == Verdict::worse);
   CHECK(effect(sides, Slowed::communication).verdict == Verdict::no_difference);
@@ -141,8 +140,8 @@ TEST_CASE("Half the processes apart by as much as the copy costs: noise") {
   for (int id = 0; id < 8; ++id) {
     auto trial = noisy.trial();
     const std::int64_t more = id % 2 == 0 ? 21 : 20;
-    add_parts(*trial, "", {100, 100, 100, 80, 60, 50, 10}, 0, 0);
-    add_parts(*trial, "pinned:1KiB", {100, 100, 100, 80, 60, 50, 10 + more, 100}, 100,
+    add_parts(*trial, {}, {100, 100, 100, 80, 60, 50, 10}, 0, 0);
+    add_parts(*trial, k_pinned, {100, 100, 100, 80, 60, 50, 10 + more, 100}, 100,
               id % 2 == 0 ? 100 : 110);
   }
 
@@ -159,8 +158,8 @@ TEST_CASE("Copies whose cost scatters more than it could show are too noisy to t
   RunBuilder noisy(2);
   for (int id = 0; id < 6; ++id) {
     auto trial = noisy.trial();
-    add_parts(*trial, "", {100, 100, 100, 80, 60, 50, 10}, 0, 0);
-    add_parts(*trial, "pinned:1KiB", {100, 100, 100, 80, 60, 50, 10 + 300 * (id % 3), 100}, 100,
+    add_parts(*trial, {}, {100, 100, 100, 80, 60, 50, 10}, 0, 0);
+    add_parts(*trial, k_pinned, {100, 100, 100, 80, 60, 50, 10 + 300 * (id % 3), 100}, 100,
               100);
   }
 
@@ -174,7 +173,7 @@ TEST_CASE("Copies whose cost scatters more than it could show are too noisy to t
 
 TEST_CASE("Without the step without a copy there is nothing to tell") {
   RunBuilder alone(2);
-  add_parts(*alone.trial(), "pinned:1KiB", {.copy = 10}, 10, 10);
+  add_parts(*alone.trial(), k_pinned, {.copy = 10}, 10, 10);
 
   CHECK(Compared(std::move(alone)).found.all.empty());
 }

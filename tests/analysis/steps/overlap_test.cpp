@@ -10,13 +10,12 @@ using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
 using namespace ncclprobe::support;
-using workload::StepParts;
+using model::StepParts;
 
 namespace {
 
 StepCellArguments cell(StepParts parts, const StepLengths& lengths) {
-  return {.label = {.pattern = "ddp", .model = "m", .ranks = {0, 1}, .parts = parts},
-          .lengths = {lengths, lengths}};
+  return {.label = {.model = "m", .ranks = {0, 1}, .parts = parts}, .lengths = {lengths, lengths}};
 }
 
 // In the whole step computation takes a tenth longer and the buckets a fifth.
@@ -83,7 +82,7 @@ TEST_CASE("Nothing is told of the overlap where an input copy is beside it") {
   auto trial = run.trial();
   for (StepParts parts : {StepParts::all, StepParts::compute, StepParts::communication}) {
     StepCellArguments copied = cell(parts, {.copy = 20});
-    copied.label.options = {"copy=pinned:1KiB"};
+    copied.label.options.input_copy = {.bytes = 1024};
     add_step_cell(*trial, copied);
   }
 

@@ -18,8 +18,7 @@ namespace {
 // A step of two ranks with such products, m x 768 x 768, before everything else.
 std::optional<ProductAlignment> alignment_of(const std::vector<std::uint64_t>& m, DataType type) {
   RunBuilder run(2);
-  add_step_cell(*run.trial(),
-                {.label = {.pattern = "ddp", .model = "m", .ranks = {0, 1}}, .lengths = {{}, {}}});
+  add_step_cell(*run.trial(), {.label = {.model = "m", .ranks = {0, 1}}, .lengths = {{}, {}}});
   model::Schedule& schedule = run.trials[0].spec.cells[0].schedule;
   for (std::uint64_t one : m)
     schedule.operations.push_back(

@@ -13,7 +13,7 @@ using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis::steps;
 using namespace ncclprobe::analysis_test;
 using namespace ncclprobe::support;
-using workload::StepParts;
+using model::StepParts;
 
 namespace {
 
@@ -24,8 +24,8 @@ model::TrialRecord& add_scaling_trial(RunBuilder& run,
                                       StepParts without = StepParts::communication) {
   model::TrialRecord& scaling_trial = *run.trial();
   StepLengths alone{.bucket_0 = 0, .bucket_1 = 0, .idle = 0};
-  workload::StepLabel one{.pattern = "ddp", .model = "m", .ranks = {0}};
-  workload::StepLabel two{.pattern = "ddp", .model = "m", .ranks = {0, 1}};
+  model::StepLabel one{.model = "m", .ranks = {0}};
+  model::StepLabel two{.model = "m", .ranks = {0, 1}};
   add_step_cell(scaling_trial, {.label = one, .lengths = {alone}});
   add_step_cell(
       scaling_trial,
@@ -111,9 +111,9 @@ TEST_CASE("Without the step's computing by itself, its slowdown is not told apar
 TEST_CASE("Strong scaling: n ranks should take the n-th part of the time") {
   RunBuilder run(2);
   auto trial = run.trial();
-  workload::StepLabel one{.pattern = "ddp", .model = "m", .ranks = {0}, .batch = 8};
-  one.options = {"strong"};
-  workload::StepLabel two = one;
+  model::StepLabel one{.model = "m", .ranks = {0}, .batch = 8};
+  one.options.scaling = model::Scaling::strong;
+  model::StepLabel two = one;
   two.ranks = {0, 1};
   two.batch = 4;
   add_step_cell(*trial, {.label = one, .lengths = {{.bucket_0 = 0, .bucket_1 = 0}}});
@@ -134,13 +134,16 @@ TEST_CASE("Strong scaling: n ranks should take the n-th part of the time") {
 }
 
 TEST_CASE("Ranks that share a replica of the model share its samples") {
-  workload::StepLabel step{.pattern = "tp", .model = "m", .ranks = {0, 1, 2, 3}, .batch = 8};
+  model::StepLabel step{.options = {.pattern = model::StepPattern::tp},
+                        .model = "m",
+                        .ranks = {0, 1, 2, 3},
+                        .batch = 8};
   CHECK(samples_per_step(step) == 8);
-  step.pattern = "ddp";
+  step.options.pattern = model::StepPattern::ddp;
   CHECK(samples_per_step(step) == 32);
-  step.pattern = "ddp+tp";
+  step.options.pattern = model::StepPattern::ddp_tp;
   CHECK(samples_per_step(step) == 16);
-  step.options = {"tensor=4"};
+  step.options.tensor = 4;
   CHECK(samples_per_step(step) == 8);
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using model::Activity;
 using model::MarkerEdge;
-using workload::StepParts;
+using model::StepParts;
 
 enum Stream { k_compute, k_communication, k_copy };
 
@@ -119,13 +119,13 @@ void add_step(std::vector<model::Mark>& marks, const model::Schedule& schedule, 
 void add_step_cell(model::TrialRecord& trial, const StepCellArguments& arguments) {
   constexpr int k_steps = 2;
   model::Cell cell;
-  cell.label = make_cell_label(arguments.label, arguments.bytes, model::DataType::f32);
+  cell.label = {.what = arguments.label, .bytes = arguments.bytes};
   cell.schedule =
       step_schedule(arguments.label.ranks, arguments.label.parts,
-                    arguments.label.input_copy().empty() ? InputCopied::no : InputCopied::yes);
+                    arguments.label.copies_input() ? InputCopied::yes : InputCopied::no);
   cell.timing.mode = model::TimingMode::steps;
   model::CellRecord record;
-  if (arguments.label.communicates() || !arguments.label.input_copy().empty()) {
+  if (arguments.label.communicates() || arguments.label.copies_input()) {
     record.check.checked = true;
     record.check.elements = 1024;
   } else {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "model/cell_label.h"
 #include "model/run.h"
-#include "workload/step_label.h"
 
 #include <vector>
 
@@ -15,7 +15,7 @@ namespace ncclprobe::analysis_test {
 // whose end waits for it.
 enum class InputCopied { no, yes };
 model::Schedule step_schedule(const std::vector<int>& ranks,
-                              workload::StepParts parts = workload::StepParts::all,
+                              model::StepParts parts = model::StepParts::all,
                               InputCopied copied = InputCopied::no);
 
 // One step of one rank, ns. Stretches of the compute stream follow each other, and the optimizer
@@ -35,9 +35,9 @@ void add_step(std::vector<model::Mark>& marks, const model::Schedule& schedule, 
               int iteration, const StepLengths& lengths);
 
 // A cell of such steps with its marks and samples: `batches` of two steps each, with the lengths
-// given for each rank. Input is copied if the label has an option "copy=...".
+// given for each rank. Input is copied if the label says so.
 struct StepCellArguments {
-  workload::StepLabel label;
+  model::StepLabel label;
   std::uint64_t bytes = 1 << 20;
   std::vector<StepLengths> lengths{}; // by index of the label's ranks
   int batches = 2;

@@ -16,8 +16,8 @@ namespace {
 void add_idle_trial(RunBuilder& run, std::int64_t idle) {
   auto trial = run.trial().cell("all_reduce", 1024, 1000);
   StepLengths lengths{.idle = idle};
-  add_step_cell(*trial, {.label = {.pattern = "ddp", .model = "m", .ranks = {0, 1}, .batch = 8},
-                         .lengths = {lengths, lengths}});
+  add_step_cell(
+      *trial, {.label = {.model = "m", .ranks = {0, 1}, .batch = 8}, .lengths = {lengths, lengths}});
 }
 
 } // namespace
@@ -39,15 +39,15 @@ TEST_CASE("A step's figures are medians over processes, its parts mean shares") 
   REQUIRE(one.buckets.size() == 2);
   CHECK(one.buckets[1].end_ns == Approx(360));
   CHECK(one.refusals.empty());
-  CHECK(describe_step(one) == "ddp m, f32, batch 8");
+  CHECK(describe_step(one) == "ddp m, f32, batch 8, bucket=25MiB first=1MiB");
 }
 
 TEST_CASE("Where ranks share the samples of a step, all of them are told") {
-  workload::StepLabel step{.pattern = "ddp", .model = "m", .ranks = {0, 1}, .batch = 4};
-  step.options = {"strong"};
+  model::StepLabel step{.model = "m", .ranks = {0, 1}, .batch = 4};
+  step.options.scaling = model::Scaling::strong;
 
-  CHECK(steps::describe_step(step, model::DataType::f32) ==
-        "ddp m, f32, batch 8 shared by all ranks, strong");
+  CHECK(steps::describe_step(step) ==
+        "ddp m, f32, batch 8 shared by all ranks, strong bucket=25MiB first=1MiB");
 }
 
 TEST_CASE("A process whose marks are damaged is left out, and the reason is kept") {

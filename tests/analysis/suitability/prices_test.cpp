@@ -68,24 +68,22 @@ TEST_CASE("a GB/s costs the price of a GPU by the best busbw that each has") {
 TEST_CASE("what was measured at one size, as launches are, has no price per GB/s") {
   RunBuilder run = run_with_bandwidth();
   model::Cell launch = make_cell("all_reduce", 512);
-  launch.label.variant = "graph";
+  launch.label.what = model::CollectiveLabel{.launch = model::Launch::graph};
   add_cell(run.trials[0], launch, make_record(2, 20'000));
   auto results = setting_results(run);
 
   auto costs = bandwidth_costs(results, 30'000);
 
   REQUIRE(costs.size() == 1);
-  CHECK(costs[0].best->label.variant.empty());
+  CHECK(costs[0].best->label.collective()->is_plain());
 }
 
 TEST_CASE("an effective GPU costs the more the less efficient the GPUs are") {
   RunBuilder run(2);
   auto trial = run.trial();
   StepLengths alone{.bucket_0 = 0, .bucket_1 = 0};
-  add_step_cell(*trial,
-                {.label = {.pattern = "ddp", .model = "m", .ranks = {0}}, .lengths = {alone}});
-  add_step_cell(*trial,
-                {.label = {.pattern = "ddp", .model = "m", .ranks = {0, 1}}, .lengths = {{}, {}}});
+  add_step_cell(*trial, {.label = {.model = "m", .ranks = {0}}, .lengths = {alone}});
+  add_step_cell(*trial, {.label = {.model = "m", .ranks = {0, 1}}, .lengths = {{}, {}}});
   auto pooled = setting_results(run);
   auto results = steps::step_results(run, pooled);
   auto scalings = steps::scalings(results);

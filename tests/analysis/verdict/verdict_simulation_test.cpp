@@ -99,7 +99,7 @@ SettingResult result_of(int setting, int cell, const std::vector<double>& times_
   SettingResult result;
   result.setting = setting < 0 ? "default" : fmt::format("S={}", setting);
   result.is_default = setting < 0;
-  result.label = {.workload = "all_reduce", .bytes = std::uint64_t{1024} << cell * 2};
+  result.label = {.bytes = std::uint64_t{1024} << cell * 2};
   result.ranks = 8;
   for (double time_ns : times_ns) {
     ProcessTime process;

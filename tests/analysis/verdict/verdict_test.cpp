@@ -152,7 +152,7 @@ TEST_CASE("a family is everything but the size") {
   other.label.bytes = 8;
   CHECK(same_family(results[0], other));
 
-  other.label.variant = "graph";
+  other.label.what = model::CollectiveLabel{.launch = model::Launch::graph};
   CHECK_FALSE(same_family(results[0], other));
   other = results[1];
   other.timing_mode = model::TimingMode::latency;

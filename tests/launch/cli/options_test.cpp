@@ -237,11 +237,11 @@ TEST_CASE("options of p2p are read, and nothing said means nothing set") {
   P2pOptions all = p2p_options({"--methods", "ce,latency,ce", "--directions", "bi,all", "--sizes",
                                 "1M,2M", "--devices", "3,1", "--mode", "ipc", "--format", "json",
                                 "--repeat", "2", "--cell-timeout", "5s"});
-  CHECK(all.methods == std::vector{workload::P2pMethod::ce, workload::P2pMethod::latency});
-  CHECK(all.directions == std::vector{workload::P2pDirection::bi, workload::P2pDirection::all});
+  CHECK(all.methods == std::vector{model::P2pMethod::ce, model::P2pMethod::latency});
+  CHECK(all.directions == std::vector{model::P2pDirection::bi, model::P2pDirection::all});
   CHECK(all.sizes == std::vector<std::uint64_t>{1 << 20, 2 << 20});
   CHECK(all.devices == std::vector{3, 1});
-  CHECK(all.mode == workload::P2pMode::ipc);
+  CHECK(all.mode == model::P2pMode::ipc);
   CHECK(all.format == analysis::Format::json);
   CHECK(all.cell_deadline_ns == 5'000'000'000);
   CHECK_FALSE(all.startup_deadline_ns);

@@ -101,7 +101,7 @@ TEST_CASE("a plan file says anything the command line can") {
   CHECK(options.splits == std::vector{1, 3});
   CHECK(options.streams == std::vector{1, 2});
   CHECK_FALSE(options.graph); // launch says it
-  CHECK(options.launches == std::vector{workload::Launch::direct, workload::Launch::graph});
+  CHECK(options.launches == std::vector{model::Launch::direct, model::Launch::graph});
   CHECK(options.registered);
   CHECK(options.ranks == 3);
   CHECK(options.seats_per_worker == 2);
@@ -140,13 +140,13 @@ TEST_CASE("the command line wins over the plan file") {
 
 TEST_CASE("graph and launch say the same, so the command line wins with either") {
   RunOptions options, other;
-  options.launches = {workload::Launch::direct};
+  options.launches = {model::Launch::direct};
   other.graph = true;
   REQUIRE(apply_plan_text("graph = true\n", "plan", options).has_value());
   REQUIRE(apply_plan_text("launch = ['direct', 'graph']\n", "plan", other).has_value());
 
   CHECK_FALSE(options.graph);
-  CHECK(options.launches == std::vector{workload::Launch::direct});
+  CHECK(options.launches == std::vector{model::Launch::direct});
   CHECK(other.graph);
   CHECK_FALSE(other.launches.has_value());
   RunOptions unsaid = read("graph = true\n");

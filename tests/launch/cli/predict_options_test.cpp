@@ -69,11 +69,11 @@ TEST_CASE("predict knows steps by the options that measure them") {
   const auto& options = parsed;
   workload::StepRequest step;
   options.request.say(step);
-  CHECK(step.pattern == workload::StepPattern::fsdp_tp);
+  CHECK(step.pattern == model::StepPattern::fsdp_tp);
   CHECK(step.tensor == 4);
   CHECK(step.batch == 16);
   CHECK(step.found_inf);
-  CHECK(step.type == workload::StepType::f16);
+  CHECK(step.type == model::StepType::f16);
   CHECK(step.prefetch == workload::StepRequest{}.prefetch);
   CHECK(options.request.flops_per_s->middle() == Approx(4e14));
   CHECK(options.also.size() == 2);

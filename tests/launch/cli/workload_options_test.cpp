@@ -10,7 +10,7 @@
 using namespace ncclprobe;
 using namespace ncclprobe::cli;
 using namespace ncclprobe::cli_test;
-using workload::StepPattern;
+using model::StepPattern;
 using workload::StepRequest;
 
 namespace {
@@ -73,17 +73,17 @@ TEST_CASE("a step of training is read from the command line") {
   CHECK(said.model == "gpt2-124m");
   CHECK(said.batches == std::vector<std::uint64_t>{4, 8});
   CHECK(said.sequence == 512U);
-  CHECK(said.types == std::vector{workload::StepType::f32, workload::StepType::bf16});
+  CHECK(said.types == std::vector{model::StepType::f32, model::StepType::bf16});
   CHECK(said.buckets == std::vector<std::uint64_t>{10 << 20, 25 << 20});
   CHECK(said.bucket_view == true);
-  CHECK(said.compression == std::vector{workload::Compression::none, workload::Compression::f16});
+  CHECK(said.compression == std::vector{model::Compression::none, model::Compression::f16});
   CHECK(said.compute->backward_ns == 12'500'000);
   CHECK(said.optimizer == false);
   CHECK(said.rank_counts == std::vector<int>{1, 2, 4});
   CHECK(options.ranks == 4);
   CHECK(said.placement == topology::RankChoice::spread);
   CHECK_FALSE(options.placements.has_value());
-  CHECK(said.scaling == workload::Scaling::strong);
+  CHECK(said.scaling == model::Scaling::strong);
   CHECK(check_workload(options).has_value());
 }
 

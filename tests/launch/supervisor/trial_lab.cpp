@@ -20,7 +20,7 @@ model::TrialSpec make_spec(int ranks, int cells) {
   spec.teardown_deadline_ns = 20'000'000'000;
   for (int i = 0; i < cells; ++i) {
     model::Cell cell;
-    cell.label = {"all_reduce", 1024};
+    cell.label.bytes = 1024;
     cell.deadline_ns = 20'000'000'000;
     spec.cells.push_back(cell);
   }

@@ -99,7 +99,7 @@ std::unique_ptr<backend::Backend> make_null_backend() {
 
 Cell make_step_of(int operations, TimingMode mode) {
   Cell cell;
-  cell.label = {"ddp_step", 4096};
+  cell.label = {StepLabel{}, 4096};
   Schedule& step = cell.schedule;
   step.streams = {{"compute"}, {"communication"}};
   step.communicators = {{"world"}};

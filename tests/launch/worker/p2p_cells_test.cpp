@@ -14,10 +14,10 @@
 
 using namespace ncclprobe;
 using namespace ncclprobe::model;
+using model::P2pDirection;
+using model::P2pMethod;
+using model::P2pMode;
 using support::LocalRun;
-using workload::P2pDirection;
-using workload::P2pMethod;
-using workload::P2pMode;
 
 namespace {
 
@@ -35,13 +35,13 @@ workload::P2pRequest direct(int ranks) {
   return request;
 }
 
-Cell cell_of(P2pMethod method, const std::vector<workload::P2pTransfer>& transfers,
+Cell cell_of(P2pMethod method, const std::vector<model::P2pTransfer>& transfers,
              P2pDirection direction = P2pDirection::uni) {
   return workload::make_p2p_cell({{P2pMode::direct, method, direction, transfers}, 64 * 1024, 2});
 }
 
-const workload::P2pTransfer k_there{{false, 0}, {false, 1}};
-const workload::P2pTransfer k_back{{false, 1}, {false, 0}};
+const model::P2pTransfer k_there{{false, 0}, {false, 1}};
+const model::P2pTransfer k_back{{false, 1}, {false, 0}};
 
 } // namespace
 
@@ -49,10 +49,10 @@ TEST_CASE("every cell of a matrix is carried out and its data checked") {
   LocalRun run(support::make_memory_backend(), 3);
 
   for (const Cell& cell : cells_of(direct(3))) {
-    INFO(cell.label.workload << " " << cell.label.variant);
+    INFO(cell.label.workload() << " " << cell.label.variant());
     auto results = run.run(cell);
 
-    auto label = workload::read_p2p_label(cell.label);
+    auto label = cell.label.p2p();
     REQUIRE(label);
     std::uint64_t elements = 0;
     std::vector<bool> timed(3, cell.timing.mode == TimingMode::batch);
@@ -172,7 +172,8 @@ TEST_CASE("ranks of two processes reach each other's shared memory, which is map
 
   REQUIRE(results.size() == 2 * cells.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
-    INFO(cells[i % cells.size()].label.workload << " " << cells[i % cells.size()].label.variant);
+    INFO(cells[i % cells.size()].label.workload()
+         << " " << cells[i % cells.size()].label.variant());
     CHECK(results[i].outcome.ok());
     CHECK(results[i].check.checked);
   }
@@ -217,7 +218,7 @@ TEST_CASE("messages between CPU ranks fill the same matrices") {
   LocalRun run(3);
 
   for (Cell& cell : cells_of(request)) {
-    INFO(cell.label.workload << " " << cell.label.variant);
+    INFO(cell.label.workload() << " " << cell.label.variant());
     cell.timing.iterations = 2;
     auto results = run.run(cell);
 

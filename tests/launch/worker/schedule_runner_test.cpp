@@ -76,7 +76,7 @@ TEST_CASE("an output that nobody writes is wrong data: it was poisoned") {
 
 TEST_CASE("a P2P matrix's copies go from one rank's buffer to another's") {
   Cell cell;
-  cell.label = {"p2p_copy", 1 << 16};
+  cell.label = {P2pLabel{}, 1 << 16};
   Schedule& schedule = cell.schedule;
   schedule.streams = {{"copy"}};
   schedule.communicators = {{"world"}};
@@ -98,7 +98,7 @@ TEST_CASE(
     "a DDP step runs: compute, events, two streams, a sub-communicator and the bucket's data") {
   constexpr std::uint64_t count = 4096;
   Cell cell;
-  cell.label = {"ddp_step", count * 4};
+  cell.label = {StepLabel{}, count * 4};
   Schedule& step = cell.schedule;
   step.streams = {{"compute"}, {"communication", -1}};
   step.communicators = {{"data parallel"}, {"tensor parallel", {1, 0}}};
@@ -176,7 +176,6 @@ TEST_CASE("in latency mode every launch is a sample of its own, and is checked")
 
 TEST_CASE("a launch on two streams lasts from the first one's start to the last one's end") {
   Cell cell;
-  cell.label = {"two streams"};
   Schedule& schedule = cell.schedule;
   schedule.streams = {{"long"}, {"short"}, {"not used"}};
   schedule.operations = {{SpinOp{0, 3'000'000}}, {SpinOp{1, 1'000'000}}};
@@ -254,7 +253,7 @@ TEST_CASE("every collective runs at odd counts, off alignment, split and on seve
 
             std::uint64_t elements = 0;
             for (const model::CellRecord& result : results) {
-              INFO(name << " on " << ranks << " " << cell->label.variant << " count " << count
+              INFO(name << " on " << ranks << " " << cell->label.variant() << " count " << count
                         << ": " << result.outcome.reason);
               REQUIRE(result.outcome.ok());
               elements += result.check.elements;

@@ -26,7 +26,7 @@ constexpr int k_step_end = 9;
 // 100 us of compute, then an all_reduce on a separate stream.
 Cell step_cell(std::uint64_t spin_ns = 100 * k_us) {
   Cell cell;
-  cell.label = {"ddp_step", k_count * 4};
+  cell.label = {StepLabel{}, k_count * 4};
   Schedule& step = cell.schedule;
   step.streams = {{"compute"}, {"communication"}};
   step.communicators = {{"world"}};

@@ -11,7 +11,7 @@ ModelSpec read_json(const std::string& text) {
   return base::value_or_throw(parse_model_json(text, "m.json"));
 }
 
-std::string error_of(const std::string& text) {
+std::string error_in(const std::string& text) {
   auto spec = parse_model_json(text, "m.json");
   REQUIRE(!spec);
   return spec.error().text();
@@ -101,40 +101,40 @@ kind = "activations"
 }
 
 TEST_CASE("what is wrong in a file is said with its place") {
-  CHECK_THAT(error_of("{\n\"name\": \"x\",\n\"layers\": [}\n"),
+  CHECK_THAT(error_in("{\n\"name\": \"x\",\n\"layers\": [}\n"),
              ContainsSubstring("m.json:3: this is not JSON"));
-  CHECK_THAT(error_of("[]"), ContainsSubstring("m.json: expected an object"));
-  CHECK_THAT(error_of(R"({"name": "x"})"), ContainsSubstring("give either layers or"));
-  CHECK_THAT(error_of(R"({"layers": []})"), ContainsSubstring("m.json: 'name' is missing"));
-  CHECK_THAT(error_of(R"({"name": "a b", "layers": []})"),
+  CHECK_THAT(error_in("[]"), ContainsSubstring("m.json: expected an object"));
+  CHECK_THAT(error_in(R"({"name": "x"})"), ContainsSubstring("give either layers or"));
+  CHECK_THAT(error_in(R"({"layers": []})"), ContainsSubstring("m.json: 'name' is missing"));
+  CHECK_THAT(error_in(R"({"name": "a b", "layers": []})"),
              ContainsSubstring("m.json: name: the name of a model must not contain blanks"));
-  CHECK_THAT(error_of(R"({"name": "x", "layers": []})"), ContainsSubstring("no parameters"));
-  CHECK_THAT(error_of(R"({"name": "x", "sequence": 0, "parameters": []})"),
+  CHECK_THAT(error_in(R"({"name": "x", "layers": []})"), ContainsSubstring("no parameters"));
+  CHECK_THAT(error_in(R"({"name": "x", "sequence": 0, "parameters": []})"),
              ContainsSubstring("sequence: expected a whole number from 1"));
   CHECK_THAT(
-      error_of(R"({"name": "x", "layers": [{"name": "l"}, {"name": "m", "prodcuts": []}]})"),
+      error_in(R"({"name": "x", "layers": [{"name": "l"}, {"name": "m", "prodcuts": []}]})"),
       ContainsSubstring("m.json: layers[1]: 'prodcuts' is not a valid key here (keys are name, "));
-  CHECK_THAT(error_of(R"({"name": "x", "layers": [{"name": "l", "kind": "dense"}]})"),
+  CHECK_THAT(error_in(R"({"name": "x", "layers": [{"name": "l", "kind": "dense"}]})"),
              ContainsSubstring("layers[0].kind: 'dense' is not a kind of layer") &&
                  ContainsSubstring("embedding"));
-  CHECK_THAT(error_of(R"({"name": "x", "parameters": [{"name": "w", "shape": [3, -1]}]})"),
+  CHECK_THAT(error_in(R"({"name": "x", "parameters": [{"name": "w", "shape": [3, -1]}]})"),
              ContainsSubstring("parameters[0].shape[1]: expected a whole number from 1"));
-  CHECK_THAT(error_of(R"({"name": "x", "parameters": [{"name": "w"}]})"),
+  CHECK_THAT(error_in(R"({"name": "x", "parameters": [{"name": "w"}]})"),
              ContainsSubstring("parameters[0]: give either the shape"));
-  CHECK_THAT(error_of(R"({"name": "x", "parameters": [{"name": "w", "shape": "3"}]})"),
+  CHECK_THAT(error_in(R"({"name": "x", "parameters": [{"name": "w", "shape": "3"}]})"),
              ContainsSubstring("parameters[0].shape: expected a list"));
   CHECK_THAT(
-      error_of(R"({"name": "x", "parameters": [{"name": "w", "shape": [1099511627776, 2]}]})"),
+      error_in(R"({"name": "x", "parameters": [{"name": "w", "shape": [1099511627776, 2]}]})"),
       ContainsSubstring("more than 1099511627776 elements"));
-  CHECK_THAT(error_of(R"({"name": "x", "parameters": [{"name": "w", "elements": 1099511627776},
+  CHECK_THAT(error_in(R"({"name": "x", "parameters": [{"name": "w", "elements": 1099511627776},
                                                       {"name": "v", "elements": 1}]})"),
              ContainsSubstring("more than 1099511627776 parameters"));
-  CHECK_THAT(error_of(R"({"name": "x", "sequence": 1099511627776, "parameters": [
+  CHECK_THAT(error_in(R"({"name": "x", "sequence": 1099511627776, "parameters": [
                  {"name": "w", "shape": [1048576, 1048576]}]})"),
              ContainsSubstring("1.21e+24 multiplications per sample"));
-  CHECK_THAT(error_of(R"({"name": "x", "layers": [{"name": "l", "products": [{"rows": 1}]}]})"),
+  CHECK_THAT(error_in(R"({"name": "x", "layers": [{"name": "l", "products": [{"rows": 1}]}]})"),
              ContainsSubstring("layers[0].products[0]: 'n' is missing"));
-  CHECK_THAT(error_of(R"({"name": "x", "layers": [{"name": "l", "products": [
+  CHECK_THAT(error_in(R"({"name": "x", "layers": [{"name": "l", "products": [
                  {"rows": 1, "n": 1, "k": 1, "input_gradient": 1}]}]})"),
              ContainsSubstring("input_gradient: expected true or false"));
 }

@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "model/trial.h"
+#include "base/fields.h"
+#include "model/enum_names.h"
 
-#include <optional>
 #include <string>
 #include <vector>
 
-// What a cell of a P2P matrix measures, and its text in a CellLabel: the workload is "p2p_" and the
-// method, the variant the rest, such as "uni 0>1", "ipc bi 2>3 3>2", "uni h0>0".
-namespace ncclprobe::workload {
+namespace ncclprobe::model {
 
 // ce, ce_read: a copy engine of the source writes, or of the target reads. sm_write, sm_read: the
 // same by kernels. staged: copy engines through host memory, with the direct path disabled. host,
@@ -69,20 +67,32 @@ struct P2pEnd {
   int rank = 0;
   auto operator<=>(const P2pEnd&) const = default;
 };
+NCCLPROBE_DESCRIBE(P2pEnd, NCCLPROBE_COLUMN(host, "1: memory of the host, close to its device"),
+                   NCCLPROBE_COLUMN(rank, "global rank"))
 
 struct P2pTransfer {
   P2pEnd from;
   P2pEnd to;
   auto operator<=>(const P2pTransfer&) const = default;
 };
+NCCLPROBE_DESCRIBE(P2pTransfer, NCCLPROBE_COLUMN(from, "source of the data"),
+                   NCCLPROBE_COLUMN(to, "target of the data"))
 
+// A cell of a P2P matrix.
 struct P2pLabel {
   P2pMode mode = P2pMode::direct;
   P2pMethod method = P2pMethod::ce;
   P2pDirection direction = P2pDirection::uni;
   std::vector<P2pTransfer> transfers; // at once
-  bool operator==(const P2pLabel&) const = default;
+  auto operator<=>(const P2pLabel&) const = default;
 };
+NCCLPROBE_DESCRIBE(P2pLabel,
+                   NCCLPROBE_COLUMN(mode,
+                                    "direct: one process drives all GPUs of a host; ipc: one each"),
+                   NCCLPROBE_COLUMN(method, "who copies, or how messages are sent"),
+                   NCCLPROBE_COLUMN(direction, "which pairs run at once"),
+                   NCCLPROBE_COLUMN(transfers, "the transfers of a cell, all at once",
+                                    base::Rows{"p2p_transfers"}))
 
 // The rank whose samples time the transfer: the one that drives it, or receives the message.
 int timed_rank(P2pMethod method, const P2pTransfer& transfer);
@@ -90,8 +100,4 @@ int timed_rank(P2pMethod method, const P2pTransfer& transfer);
 // "0", "h0".
 std::string to_string(const P2pEnd& end);
 
-model::CellLabel make_cell_label(const P2pLabel& label, std::uint64_t bytes, model::DataType type);
-// Nothing if the label is not a cell of a P2P matrix.
-std::optional<P2pLabel> read_p2p_label(const model::CellLabel& label);
-
-} // namespace ncclprobe::workload
+} // namespace ncclprobe::model

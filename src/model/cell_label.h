@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/p2p_label.h"
+#include "model/step_label.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+// What a cell measures, as data. The words that people see are made from it and never read back.
+namespace ncclprobe::model {
+
+enum class Placement { out_of_place, in_place };
+constexpr auto enum_names(Placement) {
+  return std::to_array<std::pair<Placement, std::string_view>>(
+      {{Placement::out_of_place, "out_of_place"}, {Placement::in_place, "in_place"}});
+}
+
+// A cell that measures one collective. workload/collective_benchmark.h describes the options.
+struct CollectiveLabel {
+  Collective collective = Collective::all_reduce;
+  Launch launch = Launch::direct;
+  Memory memory = Memory::plain;
+  int split = 1;
+  int streams = 1;
+  int priority = 0;
+  std::uint64_t offset = 0;
+  bool is_plain() const { return *this == CollectiveLabel{.collective = collective}; }
+  auto operator<=>(const CollectiveLabel&) const = default;
+};
+NCCLPROBE_DESCRIBE(
+    CollectiveLabel, NCCLPROBE_COLUMN(collective, "which collective"),
+    NCCLPROBE_COLUMN(launch, "direct, or graph: captured once and replayed", base::grown),
+    NCCLPROBE_COLUMN(memory, "kind of memory of the data", base::grown),
+    NCCLPROBE_COLUMN(split, "communicators of neighbouring ranks, at once", base::grown),
+    NCCLPROBE_COLUMN(streams, "communicators over the same ranks, at once", base::grown),
+    NCCLPROBE_COLUMN(priority, "of the streams; negative: more urgent", base::grown),
+    NCCLPROBE_COLUMN(offset, "of the data from its alignment, elements", base::grown))
+
+// A cell whose every launch is one empty kernel.
+struct EmptyKernelLabel {
+  Launch launch = Launch::direct;
+  auto operator<=>(const EmptyKernelLabel&) const = default;
+};
+NCCLPROBE_DESCRIBE(EmptyKernelLabel,
+                   NCCLPROBE_COLUMN(launch, "direct, or graph: captured once and replayed"))
+
+struct CellLabel {
+  std::variant<CollectiveLabel, EmptyKernelLabel, P2pLabel, StepLabel> what;
+  // Message size S, the numerator of algbw (nccl-tests' rule per collective). Of a step, what one
+  // rank contributes to communication.
+  std::uint64_t bytes = 0;
+  DataType type = DataType::f32;
+  ReduceOp op = ReduceOp::sum;
+  Placement placement = Placement::out_of_place;
+  int root = 0;
+  auto operator<=>(const CellLabel&) const = default;
+
+  // What it is; null if it is something else.
+  const CollectiveLabel* collective() const { return std::get_if<CollectiveLabel>(&what); }
+  const P2pLabel* p2p() const { return std::get_if<P2pLabel>(&what); }
+  const StepLabel* step() const { return std::get_if<StepLabel>(&what); }
+
+  // Name of a collective, "empty_kernel", "p2p_" and a method, or a pattern and "_step".
+  std::string workload() const;
+  // What else sets it apart, in words: "" (nothing), "graph registered split=2 streams=2 offset=4",
+  // "uni 0>1", "ipc bi 2>3 3>2", "gpt2-124m ranks=0-3 batch=8 sequence=1024 parts=all
+  // bucket=25MiB view".
+  std::string variant() const;
+};
+constexpr auto alternative_names(base::Of<decltype(CellLabel::what)>) {
+  return std::to_array<std::string_view>({"collective", "empty_kernel", "p2p", "step"});
+}
+NCCLPROBE_DESCRIBE(CellLabel,
+                   NCCLPROBE_COLUMN(what, "what each cell measures: it has a row in one of "
+                                          "/collective_cells, /empty_kernel_cells, /p2p_cells and "
+                                          "/step_cells"),
+                   NCCLPROBE_COLUMN(bytes, "message size as nccl-tests counts it, bytes"),
+                   NCCLPROBE_COLUMN(type, "element type"), NCCLPROBE_COLUMN(op, "reduction"),
+                   NCCLPROBE_COLUMN(placement, "in place or out of place"),
+                   NCCLPROBE_COLUMN(root, "root rank"))
+
+} // namespace ncclprobe::model
