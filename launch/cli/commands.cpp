@@ -17,6 +17,7 @@
 #include "launch/cli/report_program/report_commands.h"
 #include "launch/cli/run/run_command.h"
 #include "launch/cli/topo/topo_command.h"
+#include "launch/cli/variables/variables_command.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -101,7 +102,8 @@ std::vector<Command> commands(const World& world) {
                            here(p2p_usage, p2p_command),
                            here(topo_usage, topo_command),
                            here(doctor_usage, doctor_command),
-                           make_command<ModelsOptions>(models_usage, models_command)};
+                           make_command<ModelsOptions>(models_usage, models_command),
+                           make_command<VariablesOptions>(variables_usage, variables_command)};
   for (Command& command : report_commands())
     all.push_back({command.usage, nullptr});
   all.push_back(here(help_usage, [](const World& w, const HelpOptions& options) {

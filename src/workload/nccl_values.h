@@ -34,6 +34,16 @@ enum class Reading {
   misspelt,  // ignored too, but the intended name is known
   refused,   // NCCL does not start
 };
+constexpr auto enum_names(Reading) {
+  return std::to_array<std::pair<Reading, std::string_view>>({{Reading::as_meant, "as written"},
+                                                              {Reading::uncertain, "uncertain"},
+                                                              {Reading::unset, "as if unset"},
+                                                              {Reading::limited, "limited"},
+                                                              {Reading::misread, "misread"},
+                                                              {Reading::unread, "ignored"},
+                                                              {Reading::misspelt, "misspelt"},
+                                                              {Reading::refused, "refused"}});
+}
 
 struct Judgement {
   Reading reading = Reading::as_meant;

@@ -4,6 +4,7 @@
 
 #include "workload/nccl_version.h"
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -35,6 +36,24 @@ enum class ValueKind {
   address,      // host:port
   text,         // anything else
 };
+constexpr auto enum_names(ValueKind) {
+  return std::to_array<std::pair<ValueKind, std::string_view>>(
+      {{ValueKind::boolean, "boolean"},
+       {ValueKind::integer, "integer"},
+       {ValueKind::flag, "flag"},
+       {ValueKind::level, "level"},
+       {ValueKind::word, "word"},
+       {ValueKind::any_case, "word"},
+       {ValueKind::words, "words"},
+       {ValueKind::algorithms, "algorithms"},
+       {ValueKind::protocols, "protocols"},
+       {ValueKind::network_name, "network"},
+       {ValueKind::plugin, "plugin"},
+       {ValueKind::file, "file"},
+       {ValueKind::interfaces, "interfaces"},
+       {ValueKind::address, "address"},
+       {ValueKind::text, "text"}});
+}
 
 // Where a variable acts. It has no effect if that code path is not used.
 enum class Scope {
@@ -48,6 +67,18 @@ enum class Scope {
   from_the_gpu, // GPU-initiated networking, RMA
   plumbing,     // logs, plugins, checks
 };
+constexpr auto enum_names(Scope) {
+  return std::to_array<std::pair<Scope, std::string_view>>(
+      {{Scope::any, "everything"},
+       {Scope::inside_node, "inside a node"},
+       {Scope::send_receive, "send and receive"},
+       {Scope::network, "any network"},
+       {Scope::socket, "sockets"},
+       {Scope::infiniband, "InfiniBand and RoCE"},
+       {Scope::nvlink_between_nodes, "NVLink between nodes"},
+       {Scope::from_the_gpu, "networking started by the GPU"},
+       {Scope::plumbing, "logs, plugins and checks"}});
+}
 
 // How NCCL treats an integer outside the limits.
 enum class Outside {

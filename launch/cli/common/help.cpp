@@ -90,7 +90,8 @@ std::string synopsis(const Usage& usage) {
   std::string text = fmt::format("ncclprobe {} [OPTION]...", usage.name);
   for (const Option& option : usage.options)
     if (option.positional)
-      text += option.required ? " " + option.value : " [" + option.value + "]";
+      text += fmt::format(" {}{}", option.required ? option.value : "[" + option.value + "]",
+                          option.repeats ? "..." : "");
   return text;
 }
 

@@ -38,7 +38,7 @@ void declare(CLI::App& app, Option& option) {
                         for (const std::string& text : texts)
                           take(option, text);
                       })
-                   ->allow_extra_args(false);
+                   ->allow_extra_args(option.positional);
   else
     declared = app.add_option_function<std::string>(
         names, [&option](const std::string& text) { take(option, text); });

@@ -3,6 +3,7 @@
 
 """What is said of NCCL's variables and of their values, before anything runs."""
 
+import json
 import unittest
 
 from program_test_case import SMALL, ProgramTest, mpirun
@@ -17,6 +18,20 @@ class Variables(ProgramTest):
         self.assertFalse(self.run_file.exists())
         self.assertNotIn("trials of", done.stderr)
         return done.stderr
+
+    def test_variables_and_their_values_are_explained(self):
+        def explained(*arguments, code=0):
+            done = self.run_program("variables", *arguments, "--format", "json")
+            self.assertEqual(done.returncode, code, done.stderr)
+            return json.loads(done.stdout)["variables"]
+
+        known = {one["variable"]: one for one in explained("--nccl", "2.19.3")}
+        self.assertNotIn("PAT", known["NCCL_ALGO"]["values"])
+        self.assertNotIn("NCCL_CTA_POLICY", known)  # it came later
+        readings = explained("NCCL_ALGO=Rng", "NCCL_PROTO=LL128", "NCCL_MIN_CTAS=99", "NCCL_ALGOS", code=9)
+        self.assertEqual([one["reading"] for one in readings], ["refused", "as written", "limited", None])
+        self.assertIn("did you mean NCCL_ALGO=Ring?", readings[0]["meaning"])
+        self.assertIn("NCCL_ALGO", readings[3]["meaning"])
 
     def test_what_nccl_refuses_is_refused_before_anything_starts(self):
         for setting, meant in (("NCCL_ALGO=Rng", "NCCL_ALGO=Ring"), ("NCCL_PROTO=LL129", "NCCL_PROTO=LL128"),
