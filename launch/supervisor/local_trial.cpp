@@ -213,6 +213,8 @@ void LocalTrial::perform(action::Report& action) {
     if (action.ended_early)
       one.nccl_settings = nccl_settings(worker);
     one.record.exit = handle->exit() ? handle->exit()->text() : "still alive after SIGKILL";
+    if (handle->exit())
+      one.record.peak_memory_bytes = handle->exit()->peak_memory_bytes;
     if (handle->stopped() && handle->exit())
       one.record.exit = "stopped: " + one.record.exit;
     one.record.output_tail = handle->output_tail(k_kept_output_bytes);

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -137,12 +138,14 @@ std::optional<ExitStatus> Process::poll_exit() {
   if (exit_)
     return exit_;
   siginfo_t info{};
-  if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+  rusage used{};
+  // The C library's waitid() does not return what the process used.
+  if (::syscall(SYS_waitid, P_PID, pid_, &info, WEXITED | WNOHANG | WNOWAIT, &used) != 0 ||
       info.si_pid != pid_)
     return std::nullopt;
   exit_ =
       ExitStatus{info.si_code == CLD_EXITED ? ExitStatus::How::exited : ExitStatus::How::signalled,
-                 info.si_status};
+                 info.si_status, static_cast<std::uint64_t>(used.ru_maxrss) * 1024};
   pidfd_.close(); // otherwise it would stay readable
   return exit_;
 }

@@ -185,7 +185,8 @@ struct WorkerRecord {
   // What it communicated and computed with, as it had them loaded: paths with links resolved, and
   // as problem what is not as TrialSpec::libraries asked for. Empty if it did not come to tell.
   std::vector<Library> libraries;
-  std::vector<MemoryUse> memory; // in the order of time; none where devices do not tell
+  std::vector<MemoryUse> memory;       // in the order of time; none where devices do not tell
+  std::uint64_t peak_memory_bytes = 0; // most of the host's memory it held; 0: unknown
   bool operator==(const WorkerRecord&) const = default;
 };
 NCCLPROBE_DESCRIBE(
@@ -203,7 +204,9 @@ NCCLPROBE_DESCRIBE(
                      base::Rows{"worker_libraries"}),
     NCCLPROBE_COLUMN(cpus_asked, "CPUs it was to have, of trials that ask for some", base::grown),
     NCCLPROBE_COLUMN(memory, "memory of each worker's devices, in the order of time", base::grown,
-                     base::Rows{"worker_memory"}))
+                     base::Rows{"worker_memory"}),
+    NCCLPROBE_COLUMN(peak_memory_bytes, "most of the host's memory it held; 0: unknown",
+                     base::grown))
 
 // One call of the library as it was carried out, seen by the profiler plugin.
 struct Choice {

@@ -58,6 +58,21 @@ TEST_CASE("exit codes and signals are told apart and named") {
   clear(killed.process);
 }
 
+TEST_CASE("the peak memory of an ended process is known, however it ended") {
+  constexpr std::uint64_t k_mib = 1 << 20;
+  Child small = shell("exit 0");
+  Child large = shell("x=$(head -c 33554432 /dev/zero | tr '\\0' x); kill -KILL $$");
+
+  const std::uint64_t small_peak = wait_for_exit(small.process).peak_memory_bytes;
+  const std::uint64_t large_peak = wait_for_exit(large.process).peak_memory_bytes;
+
+  CHECK(small_peak > 0);
+  CHECK(small_peak < 32 * k_mib);
+  CHECK(large_peak > 32 * k_mib);
+  clear(small.process);
+  clear(large.process);
+}
+
 TEST_CASE("stdout and stderr are captured in their order") {
   Child child = shell("echo one; echo two >&2; echo three");
 
