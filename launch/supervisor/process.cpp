@@ -20,7 +20,7 @@
 namespace ncclprobe::launch {
 namespace {
 
-constexpr std::size_t k_kept_output_bytes = 64 * 1024;
+constexpr std::size_t k_ring_bytes = 64 * 1024;
 
 // Frees attributes and file actions on every way out.
 struct SpawnPlan {
@@ -61,7 +61,7 @@ std::string ExitStatus::text() const {
 }
 
 Process::Process(pid_t pid, base::Fd output, base::Fd pidfd)
-    : pid_(pid), output_(std::move(output)), pidfd_(std::move(pidfd)), ring_(k_kept_output_bytes) {}
+    : pid_(pid), output_(std::move(output)), pidfd_(std::move(pidfd)), ring_(k_ring_bytes) {}
 
 Process::Process(Process&& other) noexcept
     : pid_(other.pid_), output_(std::move(other.output_)), pidfd_(std::move(other.pidfd_)),

@@ -11,7 +11,8 @@ endif()
 option(NCCLPROBE_WERROR "Warnings are errors" OFF)
 # Reading headers takes longer than anything else. Without precompiled headers, each source shows whether it
 # includes what it uses.
-option(NCCLPROBE_UNITY "Compile the sources of a library or test in groups of eight" ON)
+option(NCCLPROBE_UNITY "Compile the sources of a library or test in groups" ON)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 24)
 option(NCCLPROBE_FUZZ "Build the fuzzers (clang only; see tests/fuzz/run.sh)" OFF)
 option(NCCLPROBE_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 

@@ -16,7 +16,7 @@ using base::Errc;
 using base::raise;
 
 constexpr std::uint32_t k_no_number = UINT32_MAX;
-constexpr std::size_t k_rows_at_once = 65'536;
+constexpr std::size_t k_numbers_at_once = 65'536;
 
 void append(std::vector<std::byte>& values, const void* more, std::size_t bytes) {
   const auto* first = static_cast<const std::byte*>(more);
@@ -89,7 +89,7 @@ void for_each_slice(const ColumnSource& column, std::uint64_t rows, int fd, Visi
   ColumnReader reader(fd, column);
   std::vector<std::uint32_t> numbers;
   for (std::uint64_t row = 0; row < rows; row += numbers.size()) {
-    numbers.resize(std::min<std::uint64_t>(k_rows_at_once, rows - row));
+    numbers.resize(std::min<std::uint64_t>(k_numbers_at_once, rows - row));
     reader.read(row, std::as_writable_bytes(std::span(numbers)), sizeof numbers[0]);
     visit(row, numbers);
   }

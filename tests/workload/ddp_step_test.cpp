@@ -22,7 +22,7 @@ using tests::timed;
 
 namespace {
 
-StepRequest small_request() {
+StepRequest ddp_request() {
   StepRequest request;
   request.model = tests::small_model();
   request.batch = 2;
@@ -47,7 +47,7 @@ TEST_CASE("a DDP step is sound in all its forms and on any number of ranks") {
              {StepCompute::Kind::gemm, StepCompute::Kind::none, StepCompute::Kind::calibrated})
           for (StepParts parts : {StepParts::all, StepParts::compute, StepParts::communication})
             for (int ranks : {1, 2, 3, 4, 8}) {
-              StepRequest request = small_request();
+              StepRequest request = ddp_request();
               request.bucket_view = view;
               request.compression = compression;
               request.accumulate = accumulate;
@@ -64,7 +64,7 @@ TEST_CASE("a DDP step is sound in all its forms and on any number of ranks") {
 }
 
 TEST_CASE("buckets are reduced in the order of their gradients, each behind its copies") {
-  Schedule schedule = ddp_schedule(small_request(), 2);
+  Schedule schedule = ddp_schedule(ddp_request(), 2);
 
   auto labels = tests::stretches(schedule, StepBuilder::compute);
   auto reductions = tests::stretches(schedule, StepBuilder::communication);
@@ -130,7 +130,7 @@ TEST_CASE("the products of a step are those of the model, three times in all") {
 }
 
 TEST_CASE("a layer's products have the layouts of its three passes") {
-  StepRequest request = small_request();
+  StepRequest request = ddp_request();
   request.model.layers.erase(request.model.layers.begin(), request.model.layers.end() - 1);
   request.model.layers[0].parameters = {{"w", 37 * 12}};
   auto gemms = timed<GemmOp>(ddp_schedule(request, 1));
@@ -146,7 +146,7 @@ TEST_CASE("a layer's products have the layouts of its three passes") {
 }
 
 TEST_CASE("gradients are copied once each way, divided in a view, and left alone on one rank") {
-  StepRequest request = small_request();
+  StepRequest request = ddp_request();
   std::uint64_t parameters = request.model.parameter_count();
 
   CHECK(converted(ddp_schedule(request, 2)) == 2 * parameters);
@@ -160,7 +160,7 @@ TEST_CASE("gradients are copied once each way, divided in a view, and left alone
 }
 
 TEST_CASE("only the last of several micro-steps communicates") {
-  StepRequest request = small_request();
+  StepRequest request = ddp_request();
   std::size_t once = timed<GemmOp>(ddp_schedule(request, 2)).size();
   std::size_t reductions = timed<CollectiveOp>(ddp_schedule(request, 2)).size();
   request.accumulate = 3;
@@ -196,7 +196,7 @@ TEST_CASE("a calibrated step takes the given time backwards, and half of it forw
 }
 
 TEST_CASE("ranks that look on have no memory and no operations") {
-  auto schedule = make_ddp_step(small_request(), {4, {1, 3}, StepParts::all});
+  auto schedule = make_ddp_step(ddp_request(), {4, {1, 3}, StepParts::all});
 
   REQUIRE(schedule.has_value());
   CHECK(check_schedule(*schedule, 4).has_value());
@@ -231,7 +231,7 @@ TEST_CASE("a step has the memory of weights, gradients, buckets and moments") {
 }
 
 TEST_CASE("what is in half precision already is not compressed") {
-  StepRequest request = small_request();
+  StepRequest request = ddp_request();
   request.type = StepType::bf16;
   request.compression = Compression::bf16;
 
@@ -241,7 +241,7 @@ TEST_CASE("what is in half precision already is not compressed") {
 
 TEST_CASE("sums that outgrow f16 never reach the weights") {
   auto read_by_optimizer = [](StepType type, Compression compression, bool view, int ranks) {
-    StepRequest request = small_request();
+    StepRequest request = ddp_request();
     request.type = type;
     request.compression = compression;
     request.bucket_view = view;
@@ -261,7 +261,7 @@ TEST_CASE("sums that outgrow f16 never reach the weights") {
 
 TEST_CASE("found infinities are shared behind the last gradient, and the optimizer waits for it") {
   for (bool view : {false, true}) {
-    StepRequest request = small_request();
+    StepRequest request = ddp_request();
     request.bucket_view = view;
     Schedule without = ddp_schedule(request, 3);
     request.found_inf = true;
@@ -293,7 +293,7 @@ TEST_CASE("found infinities are shared behind the last gradient, and the optimiz
         CHECK(waited);
     }
   }
-  StepRequest alone = small_request();
+  StepRequest alone = ddp_request();
   alone.found_inf = true;
   CHECK(given_bytes(ddp_schedule(alone, 1), 0, 1) == 0);
   alone.pattern = StepPattern::pipeline;
@@ -301,7 +301,7 @@ TEST_CASE("found infinities are shared behind the last gradient, and the optimiz
 }
 
 TEST_CASE("a captured step is captured from end to end") {
-  StepRequest request = small_request();
+  StepRequest request = ddp_request();
   request.launch = Launch::graph;
   Schedule schedule = ddp_schedule(request, 2);
 

@@ -18,7 +18,7 @@ using tests::timed;
 
 namespace {
 
-StepRequest small_request() {
+StepRequest fsdp_request() {
   StepRequest request;
   request.pattern = StepPattern::fsdp;
   request.model = tests::small_model();
@@ -53,7 +53,7 @@ TEST_CASE("an FSDP step is sound in all its forms and on any number of ranks") {
         for (bool optimizer : {true, false})
           for (StepParts parts : {StepParts::all, StepParts::compute, StepParts::communication})
             for (int ranks : {1, 2, 3, 4, 8}) {
-              StepRequest request = small_request();
+              StepRequest request = fsdp_request();
               request.reshard = reshard;
               request.prefetch = prefetch;
               request.accumulate = accumulate;
@@ -69,7 +69,7 @@ TEST_CASE("an FSDP step is sound in all its forms and on any number of ranks") {
 }
 
 TEST_CASE("blocks are gathered one ahead, and reduced when their gradients are there") {
-  auto order = tests::stretches(step(small_request(), 2), 1);
+  auto order = tests::stretches(step(fsdp_request(), 2), 1);
 
   CHECK(order == std::vector<std::string>{"gather root", "gather block 0", "gather block 1",
                                           "gather block 1", "gather block 0", "reduce block 1",
@@ -77,7 +77,7 @@ TEST_CASE("blocks are gathered one ahead, and reduced when their gradients are t
 }
 
 TEST_CASE("without prefetch a block is gathered when it is needed") {
-  StepRequest request = small_request();
+  StepRequest request = fsdp_request();
   request.prefetch = 0;
   auto order = tests::stretches(step(request, 2), 1);
 
@@ -87,7 +87,7 @@ TEST_CASE("without prefetch a block is gathered when it is needed") {
 }
 
 TEST_CASE("ZeRO-2 gathers every block once") {
-  StepRequest request = small_request();
+  StepRequest request = fsdp_request();
   request.reshard = false;
   auto order = tests::stretches(step(request, 2), 1);
 
@@ -96,7 +96,7 @@ TEST_CASE("ZeRO-2 gathers every block once") {
 }
 
 TEST_CASE("found infinities are shared behind the last reduction") {
-  StepRequest request = small_request();
+  StepRequest request = fsdp_request();
   request.found_inf = true;
   Schedule schedule = step(request, 2);
   auto order = tests::stretches(schedule, 1);
@@ -112,7 +112,7 @@ TEST_CASE("a rank gives its shards to every gather, and all gradients once") {
     for (int ranks : {2, 3, 8})
       for (bool reshard : {true, false})
         for (int accumulate : {1, 4}) {
-          StepRequest request = small_request();
+          StepRequest request = fsdp_request();
           request.model = make_model(name).value();
           request.type = StepType::bf16;
           request.reshard = reshard;
@@ -131,7 +131,7 @@ TEST_CASE("a rank gives its shards to every gather, and all gradients once") {
           request.found_inf = true;
           CHECK(given_bytes(step(request, ranks), 0, ranks) == 2 * (gathered + reduced) + 4);
         }
-  CHECK(given_bytes(step(small_request(), 1), 0, 1) == 0);
+  CHECK(given_bytes(step(fsdp_request(), 1), 0, 1) == 0);
 }
 
 TEST_CASE("sharding leaves a rank less memory than replication") {
@@ -151,7 +151,7 @@ TEST_CASE("sharding leaves a rank less memory than replication") {
 }
 
 TEST_CASE("FSDP with tensor parallelism gathers the parts of layers") {
-  StepRequest request = small_request();
+  StepRequest request = fsdp_request();
   request.pattern = StepPattern::fsdp_tp;
   for (bool sequence : {false, true}) {
     request.sequence_parallel = sequence;
@@ -172,7 +172,7 @@ TEST_CASE("FSDP with tensor parallelism gathers the parts of layers") {
     return most;
   };
   request.sequence_parallel = false;
-  StepRequest whole = small_request();
+  StepRequest whole = fsdp_request();
   // Four ranks: two replicas of halves, against two replicas.
   CHECK(widest(step(request, 4)) < widest(step(whole, 2)));
 }

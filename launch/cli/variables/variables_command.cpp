@@ -3,7 +3,7 @@
 
 #include "launch/cli/variables/variables_command.h"
 
-#include "analysis/report/report_writers.h"
+#include "analysis/report_value/report_value.h"
 #include "base/enum_names.h"
 #include "base/exit_code.h"
 #include "launch/cli/common/command_end.h"
@@ -145,12 +145,8 @@ int variables_command(const VariablesOptions& options) {
       rows.push_back({.name = std::string(variable.name), .variable = &variable});
   const bool misread = std::ranges::any_of(
       rows, [](const Row& row) { return row.judgement.reading >= workload::Reading::limited; });
-  const analysis::Report report = report_of(std::move(rows), version);
-  return deliver(options.format == "json"       ? write_json(report)
-                 : options.format == "csv"      ? write_csv(report)
-                 : options.format == "markdown" ? write_markdown(report)
-                                                : write_text(report),
-                 options.output, misread ? base::k_exit_failures : base::k_exit_ok);
+  return deliver(report_of(std::move(rows), version), options,
+                 misread ? base::k_exit_failures : base::k_exit_ok);
 }
 
 } // namespace ncclprobe::cli

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t k_count = 1 << 20; // f32: 4 MiB
 
-model::Cell reduce_cell() {
+model::Cell predicted_cell() {
   model::Cell cell = make_cell("all_reduce", 4 * k_count);
   cell.schedule.streams = {{"stream"}};
   cell.schedule.communicators = {{"all"}};
@@ -30,7 +30,7 @@ model::Cell reduce_cell() {
 void add_companion(RunBuilder& run, const std::vector<model::Setting>& settings,
                    const std::string& way) {
   auto trial = run.trial(settings, model::Purpose::companion);
-  trial.cell(reduce_cell(), make_record(2, 1000, 0, 1));
+  trial.cell(predicted_cell(), make_record(2, 1000, 0, 1));
   for (int rank = 0; rank < 2; ++rank) {
     model::Evidence evidence{rank, "", "v5", {}};
     evidence.choices = {{0, "AllReduce", "ncclFloat32", k_count, "RING", way, 4, -1}};
@@ -47,7 +47,7 @@ RunBuilder swept_run() {
   RunBuilder run(2);
   const std::vector<model::Setting> simple{{"NCCL_PROTO", "Simple"}};
   auto measure = [&](const std::vector<model::Setting>& settings, std::int64_t time_ns) {
-    run.trial(settings).cell(reduce_cell(), make_record(2, time_ns));
+    run.trial(settings).cell(predicted_cell(), make_record(2, time_ns));
   };
   for (int block = 0; block < 5; ++block) {
     measure({}, 50'000 + 10 * block);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t k_reduced_floats = 256;
 constexpr std::uint64_t k_sent_floats = 1024;
 
-model::Cell reduce_cell() {
+model::Cell scheduled_reduce_cell() {
   model::Cell cell = make_cell("all_reduce", 4 * k_reduced_floats);
   cell.schedule.operations = {{model::CollectiveOp{.count = k_reduced_floats}, {}}};
   cell.schedule.timed = {0, 1};
@@ -32,7 +32,7 @@ model::Cell send_cell() {
 
 TrialBuilder add_companion(RunBuilder& run, std::vector<model::Setting> settings) {
   return run.trial(std::move(settings), model::Purpose::companion)
-      .cell(reduce_cell(), make_record(2, 1000, 0, 1))
+      .cell(scheduled_reduce_cell(), make_record(2, 1000, 0, 1))
       .cell(send_cell(), make_record(2, 1000, 0, 1));
 }
 

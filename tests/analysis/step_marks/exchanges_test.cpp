@@ -15,7 +15,7 @@ using model::Activity;
 
 namespace {
 
-enum Stream { k_compute, k_communication };
+enum ExchangeStream { k_computing, k_exchanging };
 
 // A schedule stretch by stretch; each rank has its own, as the stages of a pipeline have.
 class Builder {
@@ -25,17 +25,17 @@ public:
       all_.push_back(rank);
     schedule_.streams = {{"compute"}, {"communication"}};
     schedule_.communicators = {{"all", {}}};
-    add(model::MarkerOp{k_compute, "step"}, {});
+    add(model::MarkerOp{k_computing, "step"}, {});
   }
   template <typename... Op>
   void stretch(int rank, const char* label, Activity activity, Op... what) {
-    int stream = activity == Activity::communication ? k_communication : k_compute;
+    int stream = activity == Activity::communication ? k_exchanging : k_computing;
     add(model::MarkerOp{stream, label, activity, model::MarkerEdge::begin}, {rank});
     (add(what, {rank}), ...);
     add(model::MarkerOp{stream, label, activity, model::MarkerEdge::end}, {rank});
   }
   model::Schedule take() {
-    add(model::MarkerOp{k_compute, "step end"}, {});
+    add(model::MarkerOp{k_computing, "step end"}, {});
     schedule_.timed = {0, static_cast<int>(schedule_.operations.size())};
     return schedule_;
   }
@@ -50,10 +50,10 @@ private:
 };
 
 model::SendOp send(int to) {
-  return {.stream = k_communication, .count = 4, .to = {model::Peer::Kind::absolute, to}};
+  return {.stream = k_exchanging, .count = 4, .to = {model::Peer::Kind::absolute, to}};
 }
 model::RecvOp receive(int from) {
-  return {.stream = k_communication, .count = 4, .from = {model::Peer::Kind::absolute, from}};
+  return {.stream = k_exchanging, .count = 4, .from = {model::Peer::Kind::absolute, from}};
 }
 constexpr model::GroupBeginOp k_group;
 constexpr model::GroupEndOp k_end;
@@ -215,7 +215,7 @@ TEST_CASE("What has no other side, or several one after the other, waited for an
     CHECK(plan->stretches[1].exchanges.size() == 1);
   }
   SECTION("beside a collective") {
-    model::CollectiveOp reduce{.stream = k_communication, .count = 256};
+    model::CollectiveOp reduce{.stream = k_exchanging, .count = 256};
     build.stretch(0, "send", Activity::communication, send(1), reduce);
     build.stretch(1, "receive", Activity::communication, receive(0), reduce);
     auto plan = plan_of(build.take(), 3);

@@ -11,7 +11,7 @@ using namespace ncclprobe::analysis_test;
 
 namespace {
 
-std::vector<model::Mark> marks_of(const model::Schedule& schedule) {
+std::vector<model::Mark> marks_of_two_steps(const model::Schedule& schedule) {
   std::vector<model::Mark> marks;
   for (int rank : {1, 2})
     for (int iteration : {0, 1})
@@ -44,7 +44,7 @@ TEST_CASE("A schedule's markers become stretches with what they wait for") {
 TEST_CASE("Marks become steps that follow one another") {
   auto schedule = step_schedule({1, 2});
 
-  auto cell = read_steps(schedule, 4, marks_of(schedule));
+  auto cell = read_steps(schedule, 4, marks_of_two_steps(schedule));
 
   REQUIRE(cell.has_value());
   REQUIRE(cell->steps.size() == 4);
@@ -76,7 +76,7 @@ TEST_CASE("Of a step that is a graph the last one of each batch is marked") {
 
 TEST_CASE("The order in which marks were stored does not matter") {
   auto schedule = step_schedule({1, 2});
-  auto marks = marks_of(schedule);
+  auto marks = marks_of_two_steps(schedule);
   std::reverse(marks.begin(), marks.end());
 
   auto cell = read_steps(schedule, 4, marks);
@@ -87,7 +87,7 @@ TEST_CASE("The order in which marks were stored does not matter") {
 
 TEST_CASE("Damaged marks are refused with the reason") {
   auto schedule = step_schedule({1, 2});
-  auto marks = marks_of(schedule);
+  auto marks = marks_of_two_steps(schedule);
 
   SECTION("one is missing in the middle") {
     marks.erase(marks.begin() + 3);

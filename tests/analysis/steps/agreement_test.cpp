@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t k_us = 1000;
 
 // Two steps on two ranks: computing 700 us, buckets 280 us, 120 us of them exposed.
-std::vector<model::Mark> marks_of(const model::Schedule& schedule) {
+std::vector<model::Mark> marks_with_lengths(const model::Schedule& schedule) {
   const StepLengths lengths{200 * k_us, 200 * k_us, 200 * k_us, 160 * k_us,
                             120 * k_us, 100 * k_us, 20 * k_us};
   std::vector<model::Mark> marks;
@@ -44,7 +44,7 @@ timeline::Timeline trace_of(std::int64_t exposed_us) {
 TEST_CASE("Marks and trace of a step agree within the noise") {
   auto schedule = step_schedule({0, 1});
 
-  auto quantities = agreement(schedule, 2, marks_of(schedule), trace_of(116), 3);
+  auto quantities = agreement(schedule, 2, marks_with_lengths(schedule), trace_of(116), 3);
 
   REQUIRE(quantities.size() == 4);
   CHECK(quantities[0].by_marks_ns == Approx(840 * k_us));
@@ -62,7 +62,8 @@ TEST_CASE("Marks and trace of a step agree within the noise") {
 TEST_CASE("Marks and trace that differ by more than the noise are told of") {
   auto schedule = step_schedule({0, 1});
 
-  auto text = agreement_text(agreement(schedule, 2, marks_of(schedule), trace_of(100), 3));
+  auto text =
+      agreement_text(agreement(schedule, 2, marks_with_lengths(schedule), trace_of(100), 3));
 
   CHECK_THAT(text, ContainsSubstring("DIFFER by more than the noise (marks also count pauses "
                                      "between kernels): communication (uncovered, exposed) 0.120 "
@@ -71,5 +72,5 @@ TEST_CASE("Marks and trace that differ by more than the noise are told of") {
 
 TEST_CASE("A cell that was not traced has nothing to agree with") {
   auto schedule = step_schedule({0, 1});
-  CHECK(agreement(schedule, 2, marks_of(schedule), trace_of(116), 4).empty());
+  CHECK(agreement(schedule, 2, marks_with_lengths(schedule), trace_of(116), 4).empty());
 }

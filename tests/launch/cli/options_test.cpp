@@ -6,25 +6,13 @@
 #include "launch/cli/job/run_options.h"
 #include "launch/cli/models/models_command.h"
 #include "launch/cli/p2p/p2p_command.h"
-#include "launch/cli/parsed.h"
 #include "launch/cli/plan/plan_command.h"
+#include "launch/cli/run_line.h"
 #include "launch/cli/topo/topo_command.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::cli;
 using namespace ncclprobe::cli_test;
-
-namespace {
-
-RunOptions run_options(const std::vector<std::string>& words) {
-  return parsed(run_usage, words);
-}
-
-bool refused(const std::vector<std::string>& words) {
-  return !refusal(run_usage, words).empty();
-}
-
-} // namespace
 
 TEST_CASE("nothing said means nothing set") {
   RunOptions none = run_options({});

@@ -4,7 +4,7 @@
 #include "launch/cli/job/default_job.h"
 #include "launch/cli/job/plan_file.h"
 #include "launch/cli/job/workload_job.h"
-#include "launch/cli/parsed.h"
+#include "launch/cli/run_line.h"
 #include "support/catch.h"
 
 using namespace ncclprobe;
@@ -14,14 +14,6 @@ using model::StepPattern;
 using workload::StepRequest;
 
 namespace {
-
-RunOptions run_options(const std::vector<std::string>& words) {
-  return parsed(run_usage, words);
-}
-
-bool refused(const std::vector<std::string>& words) {
-  return !refusal(run_usage, words).empty();
-}
 
 std::string fault(const std::vector<std::string>& words) {
   auto checked = check_workload(run_options(words));
