@@ -277,6 +277,7 @@ Object run_value(const RunSummary& run, const ConditionSummary& conditions) {
              {"started_utc", header.started_utc},
              {"ncclprobe_version", header.ncclprobe_version},
              {"mpi_version", header.mpi_version},
+             {"note", header.note},
              {"argv", header.argv},
              {"seed", header.seed},
              {"backend", header.backend},
@@ -323,6 +324,7 @@ Section heading_section(const RunSummary& run) {
   if (!header.pinned.empty())
     line("Pinned", describe_settings(header.pinned) +
                        " (set before the run, so not swept; --override NAME sweeps it anyway)");
+  line("Note", printable(header.note));
   line("Command", join(header.argv, " "));
   const ConditionSummary conditions = summarise_conditions(run);
   line("Conditions", describe_conditions(conditions));

@@ -58,6 +58,7 @@ struct RunHeader {
   std::vector<std::string> forced; // differences that --force let pass when the run was resumed
   std::vector<RankVariable>
       environment_of_ranks; // where it is not what `environment`, rank 0's, says
+  std::string note;         // the user's own words; empty: none
   bool operator==(const RunHeader&) const = default;
 };
 NCCLPROBE_DESCRIBE(
@@ -83,7 +84,8 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(environment_of_ranks, "what other ranks have otherwise than /environment says",
                      base::grown),
     NCCLPROBE_COLUMN(files, "that trials load or start, and what tells their contents apart",
-                     base::grown))
+                     base::grown),
+    NCCLPROBE_COLUMN(note, "the text of --note", base::grown))
 
 struct Run {
   RunHeader header;

@@ -57,6 +57,11 @@ Option seed_option(std::optional<std::uint64_t>& into) {
                 {.initial = "random, recorded"});
 }
 
+Option note_option(std::string& into) {
+  return option("note", "TEXT", into, text_words("after the driver update"),
+                "Store this text with the run, and show it at the top of the report");
+}
+
 Option library_option(std::vector<model::Setting>& into) {
   Words<model::Setting> words{[](const std::string& text) -> Result<model::Setting> {
                                 NCCLPROBE_TRY_ASSIGN(model::Setting library, parse_setting(text));

@@ -26,6 +26,7 @@ struct MeasuringOptions {
   std::optional<int> ranks;
   std::optional<int> repeats;
   std::optional<std::uint64_t> seed;
+  std::string note;
   std::vector<model::Setting> libraries;
   std::optional<std::int64_t> cell_deadline_ns, startup_deadline_ns;
   std::optional<std::string> output; // the run file; or the report's, by its suffix
@@ -40,6 +41,7 @@ Option backend_option(std::optional<std::string>& into);
 Option real_backend_option(std::optional<std::string>& into);
 Option ranks_option(std::optional<int>& into, int most);
 Option seed_option(std::optional<std::uint64_t>& into);
+Option note_option(std::string& into);
 Option library_option(std::vector<model::Setting>& into);
 Options timeout_options(MeasuringOptions& into);
 

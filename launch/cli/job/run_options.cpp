@@ -163,7 +163,8 @@ Options setting_options(RunOptions& into) {
       option("repeat", "N", into.repeats, number_words(1, k_most),
              "Trials of each setting, each in fresh processes; the default gets twice as many. "
              "Fewer than 5 give no verdicts"),
-      seed_option(into.seed)};
+      seed_option(into.seed),
+      note_option(into.note)};
 }
 
 Options machine_options(RunOptions& into) {

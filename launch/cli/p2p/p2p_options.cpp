@@ -69,7 +69,7 @@ Usage p2p_usage(P2pOptions& into) {
                     .example = "1M,512M"}),
             option("repeat", "N", into.repeats, number_words(1, k_most),
                    "Number of trials, each in fresh processes", {.initial = "1"}),
-            library_option(into.libraries), seed_option(into.seed)},
+            library_option(into.libraries), seed_option(into.seed), note_option(into.note)},
            timeout_options(into),
            {format_option(into.format), run_file_option(into.output),
             flag("force", into.force, "Replace the run file if it exists")},

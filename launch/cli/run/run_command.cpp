@@ -69,6 +69,7 @@ model::RunHeader make_header(const World& world, const Session& session, const J
   header.mpi_version = session.fleet->description();
   header.argv = world.arguments;
   header.seed = *options.seed;
+  header.note = options.note;
   header.backend = session.backend.name;
   header.backend_reason = session.backend.reason;
   header.synthetic = session.backend.name == "synthetic";

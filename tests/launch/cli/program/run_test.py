@@ -179,6 +179,12 @@ class Run(ProgramTest):
         self.assertEqual(report["schema"], "ncclprobe.report")
         self.assertFalse(report["synthetic"])
 
+    def test_a_note_stays_with_the_run(self):
+        done = self.measure("--backend", "synthetic", *SMALL, "--no-sweep", "--note", "new driver")
+
+        self.assertIn("Note         new driver\n", done.stdout)
+        self.assertEqual(self.report("json")["run"]["note"], "new driver")
+
     def test_progress_goes_to_stderr_and_quiet_silences_it(self):
         done = self.measure("--backend", "host", *SMALL, "--no-sweep", "--repeat", "1")
         self.assertIn("[1/1] default", done.stderr)
