@@ -18,9 +18,9 @@ struct Library {
 };
 NCCLPROBE_DESCRIBE(
     Library, NCCLPROBE_COLUMN(name, "nccl, cuda_driver, cublaslt, gloo, ..."),
-    NCCLPROBE_COLUMN(version, "as the library tells it; empty if it is not there"),
+    NCCLPROBE_COLUMN(version, "as the library reports it; empty if it was not found"),
     NCCLPROBE_COLUMN(path, "file that was loaded, links resolved"),
-    NCCLPROBE_COLUMN(problem,
-                     "why it cannot be used, or is not as the trial asked for; empty if nothing"))
+    NCCLPROBE_COLUMN(
+        problem, "why it cannot be used, or is not what the trial requested; empty: no problem"))
 
 } // namespace ncclprobe::model

@@ -41,11 +41,11 @@ struct Outcome {
   bool ok() const { return kind == OutcomeKind::ok; }
   bool operator==(const Outcome&) const = default;
 };
-NCCLPROBE_DESCRIBE(
-    Outcome,
-    NCCLPROBE_COLUMN(kind, "how it ended; of a trial: the gravest of all cells and workers"),
-    NCCLPROBE_COLUMN(reason, "why it is not ok; empty when ok"),
-    NCCLPROBE_COLUMN(ranks, "global ranks it happened on"))
+NCCLPROBE_DESCRIBE(Outcome,
+                   NCCLPROBE_COLUMN(kind,
+                                    "how it ended; of a trial: the worst of all cells and workers"),
+                   NCCLPROBE_COLUMN(reason, "why it is not ok; empty when ok"),
+                   NCCLPROBE_COLUMN(ranks, "global ranks that this concerns"))
 
 // The gravest of two; of equals, the first with the ranks of both.
 Outcome worse(Outcome a, const Outcome& b);

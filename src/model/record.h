@@ -26,12 +26,12 @@ struct Sample {
   std::int64_t launch_ns = -1;
   bool operator==(const Sample&) const = default;
 };
-NCCLPROBE_DESCRIBE(Sample, NCCLPROBE_COLUMN(rank, "global rank"),
-                   NCCLPROBE_COLUMN(batch, "batch of back-to-back launches, from 0"),
-                   NCCLPROBE_COLUMN(iterations, "launches in the batch"),
-                   NCCLPROBE_COLUMN(elapsed_ns, "time of the whole batch, ns"),
-                   NCCLPROBE_COLUMN(launch_ns,
-                                    "of these, the host took to ask for it, ns; -1: not read"))
+NCCLPROBE_DESCRIBE(
+    Sample, NCCLPROBE_COLUMN(rank, "global rank"),
+    NCCLPROBE_COLUMN(batch, "batch of back-to-back launches, from 0"),
+    NCCLPROBE_COLUMN(iterations, "launches in the batch"),
+    NCCLPROBE_COLUMN(elapsed_ns, "time of the whole batch, ns"),
+    NCCLPROBE_COLUMN(launch_ns, "part of it that the host took to launch, ns; -1: not measured"))
 
 // When the device came to a marker (TimingMode::steps).
 struct Mark {
@@ -48,7 +48,7 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(iteration, "step in the batch, from 0"),
     NCCLPROBE_COLUMN(operation, "index of the marker among the operations of the cell's schedule"),
     NCCLPROBE_COLUMN(at_ns,
-                     "when the device came to it, since the rank's first mark of the batch, ns"))
+                     "when the device reached it, since the rank's first mark of the batch, ns"))
 
 // Was the data looked at, and what was found, over all ranks.
 struct CheckResult {
@@ -62,12 +62,12 @@ struct CheckResult {
                               // and what else the reader of the samples has to know
   bool operator==(const CheckResult&) const = default;
 };
-NCCLPROBE_DESCRIBE(CheckResult, NCCLPROBE_COLUMN(checked, "1: the data was looked at"),
-                   NCCLPROBE_COLUMN(elements, "elements looked at"),
+NCCLPROBE_DESCRIBE(CheckResult, NCCLPROBE_COLUMN(checked, "1: the data was checked"),
+                   NCCLPROBE_COLUMN(elements, "elements checked"),
                    NCCLPROBE_COLUMN(wrong, "elements that were wrong"),
                    NCCLPROBE_COLUMN(first_wrong, "the first wrong one; empty if none"),
-                   NCCLPROBE_COLUMN(why_unchecked, "why the data was not looked at"),
-                   NCCLPROBE_COLUMN(launches, "launches whose results were looked at"),
+                   NCCLPROBE_COLUMN(why_unchecked, "why the data was not checked"),
+                   NCCLPROBE_COLUMN(launches, "launches whose results were checked"),
                    NCCLPROBE_COLUMN(method, "which launches those are"))
 
 // State of a rank's GPU, as NVML tells it. What could not be read is absent.
@@ -108,11 +108,11 @@ NCCLPROBE_DESCRIBE(
                      base::grown),
     NCCLPROBE_COLUMN(nvlink_received_bytes, "counted on all its NVLinks since the driver's start",
                      base::grown),
-    NCCLPROBE_COLUMN(pcie_sent_mb_per_s, "in the 20 ms or so before, MB/s", base::grown),
-    NCCLPROBE_COLUMN(pcie_received_mb_per_s, "in the 20 ms or so before, MB/s", base::grown),
-    NCCLPROBE_COLUMN(processes, "that compute on the GPU, ours among them", base::grown),
-    NCCLPROBE_COLUMN(corrected_errors, "of its memory, since the driver's start", base::grown),
-    NCCLPROBE_COLUMN(uncorrected_errors, "of its memory, since the driver's start", base::grown))
+    NCCLPROBE_COLUMN(pcie_sent_mb_per_s, "over the 20 ms or so before, MB/s", base::grown),
+    NCCLPROBE_COLUMN(pcie_received_mb_per_s, "over the 20 ms or so before, MB/s", base::grown),
+    NCCLPROBE_COLUMN(processes, "processes that compute on the GPU, including ours", base::grown),
+    NCCLPROBE_COLUMN(corrected_errors, "memory errors since the driver's start", base::grown),
+    NCCLPROBE_COLUMN(uncorrected_errors, "memory errors since the driver's start", base::grown))
 constexpr auto enum_names(Condition::When) {
   using enum Condition::When;
   return std::to_array<std::pair<Condition::When, std::string_view>>(
@@ -136,10 +136,10 @@ struct CellRecord {
 };
 NCCLPROBE_DESCRIBE(
     CellRecord, NCCLPROBE_COLUMN(outcome, "how it ended"),
-    NCCLPROBE_COLUMN(check, "whether its data were right"),
+    NCCLPROBE_COLUMN(check, "whether its data was right"),
     NCCLPROBE_COLUMN(samples, "the batches of each cell, ordered by batch, then rank"),
     NCCLPROBE_COLUMN(conditions, "the state of the GPUs in each cell, ordered by rank, then time"),
-    NCCLPROBE_COLUMN(marks, "when the device came to the markers of a step, ordered "
+    NCCLPROBE_COLUMN(marks, "when the device reached the markers of a step, ordered "
                             "by rank, batch, iteration, operation"))
 
 // Memory of a rank's device. before: nothing of ours was on it yet. opened: the process had its
@@ -156,7 +156,7 @@ struct MemoryUse {
 };
 NCCLPROBE_DESCRIBE(
     MemoryUse, NCCLPROBE_COLUMN(rank, "global rank, whose device it is"),
-    NCCLPROBE_COLUMN(what, "buffers: what was asked for; else what all processes used, at a time"),
+    NCCLPROBE_COLUMN(what, "buffers: what was requested; otherwise when the memory used was read"),
     NCCLPROBE_COLUMN(bytes, "bytes"))
 constexpr auto enum_names(MemoryUse::What) {
   using enum MemoryUse::What;
@@ -190,19 +190,19 @@ struct WorkerRecord {
   bool operator==(const WorkerRecord&) const = default;
 };
 NCCLPROBE_DESCRIBE(
-    WorkerRecord, NCCLPROBE_COLUMN(ranks, "global ranks it drove"),
+    WorkerRecord, NCCLPROBE_COLUMN(ranks, "its global ranks"),
     NCCLPROBE_COLUMN(host, "name of its host"), NCCLPROBE_COLUMN(pid, "process id"),
-    NCCLPROBE_COLUMN(last_phase, "how far it came"),
+    NCCLPROBE_COLUMN(last_phase, "last phase that it reached"),
     NCCLPROBE_COLUMN(last_cell, "index of the last cell it began; -1: none"),
-    NCCLPROBE_COLUMN(position, "where in last_phase, for trials not ok"),
+    NCCLPROBE_COLUMN(position, "where in last_phase; only of trials that are not ok"),
     NCCLPROBE_COLUMN(stack,
-                     "of its main thread, innermost first, a frame a line, for trials not ok"),
+                     "of its main thread, innermost frame first; only of trials that are not ok"),
     NCCLPROBE_COLUMN(cpus, "CPUs it was allowed to run on, such as 0-15,32-47"),
     NCCLPROBE_COLUMN(exit, "how it ended"),
-    NCCLPROBE_COLUMN(output_tail, "its last lines of output, for trials not ok"),
+    NCCLPROBE_COLUMN(output_tail, "its last lines of output; only of trials that are not ok"),
     NCCLPROBE_COLUMN(libraries, "the libraries that each worker had loaded", base::grown,
                      base::Rows{"worker_libraries"}),
-    NCCLPROBE_COLUMN(cpus_asked, "CPUs it was to have, of trials that ask for some", base::grown),
+    NCCLPROBE_COLUMN(cpus_asked, "CPUs that the trial requested for it; empty: none", base::grown),
     NCCLPROBE_COLUMN(memory, "memory of each worker's devices, in the order of time", base::grown,
                      base::Rows{"worker_memory"}),
     NCCLPROBE_COLUMN(peak_memory_bytes, "most of the host's memory it held; 0: unknown",
@@ -239,7 +239,7 @@ struct Evidence {
   bool operator==(const Evidence&) const = default;
 };
 NCCLPROBE_DESCRIBE(Evidence, NCCLPROBE_COLUMN(rank, "global rank"),
-                   NCCLPROBE_COLUMN(log, "NCCL's log, whole"),
+                   NCCLPROBE_COLUMN(log, "NCCL's whole log"),
                    NCCLPROBE_COLUMN(profiler,
                                     "profiler interface that was used, or why there was none"),
                    NCCLPROBE_COLUMN(choices, "calls of the library as they were carried out"))
@@ -262,11 +262,11 @@ NCCLPROBE_DESCRIBE(
     TrialRecord, NCCLPROBE_COLUMN(spec, "what was to be done", base::flat),
     NCCLPROBE_COLUMN(outcome, "how it ended"), NCCLPROBE_COLUMN(cells, "what came of the cells"),
     NCCLPROBE_COLUMN(workers, "the worker processes of each trial"),
-    NCCLPROBE_COLUMN(evidence, "what each rank of a companion trial saw of its settings"),
+    NCCLPROBE_COLUMN(evidence, "what each rank of a companion trial recorded about its settings"),
     NCCLPROBE_COLUMN(started_utc, "start, ISO 8601"),
     NCCLPROBE_COLUMN(prepared,
-                     "1: its workers were started before its turn, from which its times count"),
-    NCCLPROBE_COLUMN(startup_ns, "spawn until all ranks were ready, ns"),
-    NCCLPROBE_COLUMN(total_ns, "spawn until all workers were gone, ns"))
+                     "1: its workers were started before its turn; times count from its turn"),
+    NCCLPROBE_COLUMN(startup_ns, "from start until all ranks were ready, ns"),
+    NCCLPROBE_COLUMN(total_ns, "from start until all workers were gone, ns"))
 
 } // namespace ncclprobe::model

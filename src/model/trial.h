@@ -79,13 +79,13 @@ struct Timing {
 NCCLPROBE_DESCRIBE(
     Timing, NCCLPROBE_COLUMN(warmups, "untimed runs of the timed region"),
     NCCLPROBE_COLUMN(iterations, "launches in a batch"),
-    NCCLPROBE_COLUMN(batches, "the fewest, if there is a target_interval"),
-    NCCLPROBE_COLUMN(budget_ns, "the most time it may take, ns; 0: no limit"),
+    NCCLPROBE_COLUMN(batches, "timed batches; with a target_interval, the fewest"),
+    NCCLPROBE_COLUMN(budget_ns, "time limit, ns; 0: none"),
     NCCLPROBE_COLUMN(mode, "batch and steps: a sample is a batch of launches; latency: one launch",
                      base::grown),
     NCCLPROBE_COLUMN(target_interval,
                      "width of the confidence interval to reach, as a share; 0: none", base::grown),
-    NCCLPROBE_COLUMN(max_batches, "the most, if there is a target_interval", base::grown))
+    NCCLPROBE_COLUMN(max_batches, "the most batches, if there is a target_interval", base::grown))
 
 struct Cell {
   CellLabel label;
@@ -96,15 +96,15 @@ struct Cell {
   std::int64_t deadline_ns = 30'000'000'000; // from the cell's start to its result, on each rank
   bool operator==(const Cell&) const = default;
 };
-NCCLPROBE_DESCRIBE(Cell, NCCLPROBE_COLUMN(label, "what it measures", base::flat),
-                   NCCLPROBE_COLUMN(settings,
-                                    "settings of a cell that are chosen per call, in the process",
-                                    base::Rows{"cell_settings"}),
-                   NCCLPROBE_COLUMN(schedule, "everything that a worker ran", base::whole),
-                   NCCLPROBE_COLUMN(timing, "how often and how long"),
-                   NCCLPROBE_COLUMN(deadline_ns,
-                                    "from the cell's start to its result, on each rank, ns",
-                                    base::grown))
+NCCLPROBE_DESCRIBE(
+    Cell, NCCLPROBE_COLUMN(label, "what it measures", base::flat),
+    NCCLPROBE_COLUMN(settings, "settings of a cell that are chosen per call, in the process",
+                     base::Rows{"cell_settings"}),
+    NCCLPROBE_COLUMN(schedule, "everything that a worker ran", base::whole),
+    NCCLPROBE_COLUMN(timing, "how often and how long"),
+    NCCLPROBE_COLUMN(deadline_ns,
+                     "time limit from the cell's start to its result, on each rank, ns",
+                     base::grown))
 
 // measure: timed. companion: every cell is launched once, untimed, with NCCL's log and our profiler
 // plugin on, to see what the settings did (record.h, Evidence). Its times mean nothing. traced:
@@ -167,26 +167,28 @@ struct TrialSpec {
 NCCLPROBE_DESCRIBE(
     TrialSpec, NCCLPROBE_COLUMN(id, "position in the plan's order, from 0"),
     NCCLPROBE_COLUMN(name, "label of the settings"),
-    NCCLPROBE_COLUMN(replicate, "which fresh-process repetition of the same settings"),
+    NCCLPROBE_COLUMN(replicate, "number of this repetition of the same settings, from 0"),
     NCCLPROBE_COLUMN(backend, "nvidia, host or synthetic"),
     NCCLPROBE_COLUMN(ranks, "number of ranks"),
-    NCCLPROBE_COLUMN(seed, "of data patterns and the synthetic backend"),
+    NCCLPROBE_COLUMN(seed, "seed of data patterns and the synthetic backend"),
     NCCLPROBE_COLUMN(process, "environment of its workers"),
     NCCLPROBE_COLUMN(libraries, "libraries to load, and the worker program to start",
                      base::Rows{"trial_libraries"}),
     NCCLPROBE_COLUMN(cells, "the cells of each trial, in order"),
-    NCCLPROBE_COLUMN(startup_deadline_ns, "spawn until ready to run the first cell, ns"),
-    NCCLPROBE_COLUMN(teardown_deadline_ns, "until all its workers are gone, ns"),
-    NCCLPROBE_COLUMN(purpose, "measure, or companion: untimed, its samples mean nothing",
+    NCCLPROBE_COLUMN(startup_deadline_ns,
+                     "time limit from start until ready for the first cell, ns"),
+    NCCLPROBE_COLUMN(teardown_deadline_ns, "time limit until all its workers are gone, ns"),
+    NCCLPROBE_COLUMN(purpose,
+                     "measure: timed; companion: untimed, its samples mean nothing; traced",
                      base::grown),
-    NCCLPROBE_COLUMN(instruments, "environment variables to look on with, not under test",
+    NCCLPROBE_COLUMN(instruments, "environment variables for observation, not under test",
                      base::grown),
-    NCCLPROBE_COLUMN(trace, "how much of it was written down", base::grown),
-    NCCLPROBE_COLUMN(trace_folder, "where its workers left their spools", base::grown),
+    NCCLPROBE_COLUMN(trace, "what was traced", base::grown),
+    NCCLPROBE_COLUMN(trace_folder, "where its workers wrote their trace spools", base::grown),
     NCCLPROBE_COLUMN(trace_run_id, "the run of these spools", base::grown),
     NCCLPROBE_COLUMN(tested_libraries, "libraries of /trial_libraries that are under test",
                      base::grown),
-    NCCLPROBE_COLUMN(cpu_affinity, "which CPUs its workers were to get; empty: what all trials get",
+    NCCLPROBE_COLUMN(cpu_affinity, "CPUs requested for its workers; empty: the default",
                      base::grown))
 
 // Identifies what was measured, for --resume and for comparing runs: equal keys mean the same

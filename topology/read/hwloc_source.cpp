@@ -23,7 +23,7 @@ using base::Result;
 
 namespace {
 
-constexpr unsigned short k_nvidia = 0x10de;
+constexpr unsigned short k_nvidia_vendor = 0x10de;
 constexpr int k_most_cpus = 8192;
 
 struct Destroy {
@@ -202,9 +202,9 @@ private:
     PciDevice device = described(object, pci, parent);
     device.kind = kind_of_pci_class(*device.pci_class);
     // Server boards have their own VGA controller; only NVIDIA's GPUs count.
-    if (device.kind == PciKind::gpu && pci.vendor_id != k_nvidia)
+    if (device.kind == PciKind::gpu && pci.vendor_id != k_nvidia_vendor)
       device.kind = PciKind::other;
-    if (device.kind == PciKind::nvswitch && pci.vendor_id != k_nvidia)
+    if (device.kind == PciKind::nvswitch && pci.vendor_id != k_nvidia_vendor)
       device.kind = PciKind::other;
     if (device.kind == PciKind::other)
       return;
