@@ -35,17 +35,6 @@ namespace ncclprobe::topology {
 
 enum class Traffic { ring, broadcast, reduce, all_to_all, gather, scatter, send_recv };
 
-constexpr auto enum_names(Traffic) {
-  using enum Traffic;
-  return std::to_array<std::pair<Traffic, std::string_view>>({{ring, "ring"},
-                                                              {broadcast, "broadcast"},
-                                                              {reduce, "reduce"},
-                                                              {all_to_all, "all_to_all"},
-                                                              {gather, "gather"},
-                                                              {scatter, "scatter"},
-                                                              {send_recv, "send_recv"}});
-}
-
 // The place of a rank.
 struct RankGpu {
   int host = 0; // position in Machine::hosts

@@ -18,12 +18,6 @@ enum class NoteKind {
   remark,
 };
 
-constexpr auto enum_names(NoteKind) {
-  using E = std::pair<NoteKind, std::string_view>;
-  return std::array{E{NoteKind::unknown, "unknown"}, E{NoteKind::degraded, "degraded"},
-                    E{NoteKind::remark, "remark"}};
-}
-
 struct HostNote {
   NoteKind kind = NoteKind::remark;
   std::string text;

@@ -13,10 +13,6 @@ namespace ncclprobe::topology {
 
 // nearest: the ranks with the best paths between them. spread: those with the worst.
 enum class RankChoice { nearest, spread };
-constexpr auto enum_names(RankChoice) {
-  using E = std::pair<RankChoice, std::string_view>;
-  return std::array{E{RankChoice::nearest, "nearest"}, E{RankChoice::spread, "spread"}};
-}
 
 // Distances between pairs of ranks; symmetric. Only the order of their sums matters. The distance
 // is 1/n for n NVLinks, then the kinds of path in their order (path.h). An unknown path counts as

@@ -38,12 +38,6 @@ struct MeasuredFigure {
 };
 
 enum class RangeLevel { normal, low, broken, unknown };
-constexpr auto enum_names(RangeLevel) {
-  return std::to_array<std::pair<RangeLevel, std::string_view>>({{RangeLevel::normal, "normal"},
-                                                                 {RangeLevel::low, "low"},
-                                                                 {RangeLevel::broken, "broken"},
-                                                                 {RangeLevel::unknown, "unknown"}});
-}
 
 struct RangeVerdict {
   RangeLevel verdict = RangeLevel::unknown;

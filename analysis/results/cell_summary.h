@@ -24,11 +24,6 @@ namespace ncclprobe::analysis {
 int communicator_size(const model::TrialSpec& trial, const model::Cell& cell);
 
 enum class DataState { checked, unchecked, wrong };
-constexpr auto enum_names(DataState) {
-  return std::to_array<std::pair<DataState, std::string_view>>({{DataState::checked, "checked"},
-                                                                {DataState::unchecked, "unchecked"},
-                                                                {DataState::wrong, "wrong"}});
-}
 DataState data_state(const model::CellRecord& record);
 
 // True if the record's times may be used: it finished (its data may be wrong).

@@ -84,11 +84,6 @@ struct ScalingPoint {
 };
 
 enum class ScalingKind { weak, strong, mixed };
-constexpr auto enum_names(ScalingKind) {
-  using enum ScalingKind;
-  return std::to_array<std::pair<ScalingKind, std::string_view>>(
-      {{weak, "weak"}, {strong, "strong"}, {mixed, "mixed"}});
-}
 
 // One step at several numbers of ranks.
 struct Scaling {

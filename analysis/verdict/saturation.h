@@ -20,11 +20,6 @@ enum class Saturated {
   rising,   // only at the largest: larger sizes may be faster
   falling,  // not at the largest: no size from which it stays
 };
-constexpr auto enum_names(Saturated) {
-  using enum Saturated;
-  return std::to_array<std::pair<Saturated, std::string_view>>(
-      {{reached, "reached"}, {smallest, "smallest"}, {rising, "rising"}, {falling, "falling"}});
-}
 
 // One collective with one setting, over its sizes.
 struct Saturation {

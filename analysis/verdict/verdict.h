@@ -27,13 +27,6 @@ std::string too_noisy_text(double detectable);
 bool same_family(const SettingResult& a, const SettingResult& b);
 
 enum class Verdict { better, worse, no_difference, not_decided };
-constexpr auto enum_names(Verdict) {
-  return std::to_array<std::pair<Verdict, std::string_view>>(
-      {{Verdict::better, "better"},
-       {Verdict::worse, "worse"},
-       {Verdict::no_difference, "no_difference"},
-       {Verdict::not_decided, "not_decided"}});
-}
 
 struct Comparison {
   const SettingResult* setting = nullptr;

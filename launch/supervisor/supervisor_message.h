@@ -26,15 +26,8 @@ struct Prepare {
 };
 NCCLPROBE_FIELDS(Prepare, spec)
 enum class Haste { normal, fast };
-constexpr auto enum_names(Haste) {
-  return std::to_array<std::pair<Haste, std::string_view>>(
-      {{Haste::normal, "normal"}, {Haste::fast, "fast"}});
-}
 // Whether the workers are first asked where they are.
 enum class Ask { no, yes };
-constexpr auto enum_names(Ask) {
-  return std::to_array<std::pair<Ask, std::string_view>>({{Ask::no, "no"}, {Ask::yes, "yes"}});
-}
 struct StopOrder {
   Haste haste = Haste::normal;
   Ask ask = Ask::no;

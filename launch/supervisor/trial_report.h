@@ -60,15 +60,6 @@ struct Trouble {
   int cell = -1;
   std::int64_t limit_ns = 0; // timed_out: the deadline that was missed
 };
-constexpr auto enum_names(Trouble::Kind) {
-  using enum Trouble::Kind;
-  return std::to_array<std::pair<Trouble::Kind, std::string_view>>({{interrupted, "interrupted"},
-                                                                    {skipped, "skipped"},
-                                                                    {failed, "failed"},
-                                                                    {exited, "exited"},
-                                                                    {signalled, "signalled"},
-                                                                    {timed_out, "timed_out"}});
-}
 NCCLPROBE_FIELDS(Trouble, kind, reason, ranks, phase, cell, limit_ns)
 
 } // namespace ncclprobe::launch

@@ -20,19 +20,6 @@
 // write_as(Writer&, const T&)` and `void read_as(Reader&, T&)` in its namespace.
 namespace ncclprobe::base {
 
-constexpr auto enum_names(Errc) {
-  using enum Errc;
-  return std::to_array<std::pair<Errc, std::string_view>>({{invalid_argument, "invalid_argument"},
-                                                           {not_found, "not_found"},
-                                                           {io, "io"},
-                                                           {unsupported, "unsupported"},
-                                                           {timed_out, "timed_out"},
-                                                           {crashed, "crashed"},
-                                                           {protocol, "protocol"},
-                                                           {mismatch, "mismatch"},
-                                                           {unavailable, "unavailable"},
-                                                           {failed, "failed"}});
-}
 NCCLPROBE_FIELDS(Error, code, message, hint)
 
 template <typename T>

@@ -13,11 +13,6 @@
 namespace ncclprobe::host {
 
 enum class AllReduceAlgorithm { ring, bcube };
-constexpr auto enum_names(AllReduceAlgorithm) {
-  using enum AllReduceAlgorithm;
-  return std::to_array<std::pair<AllReduceAlgorithm, std::string_view>>(
-      {{ring, "ring"}, {bcube, "bcube"}});
-}
 
 enum class AlgorithmChoice { automatic, ring, bcube };
 constexpr auto enum_names(AlgorithmChoice) {

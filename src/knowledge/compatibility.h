@@ -98,20 +98,4 @@ std::string build_for(const ComputeCapability& gpu, Misfit misfit);
 // "of PyTorch's wheels 2.7+cu126 is the newest with its code"; empty if no known wheel has it.
 std::string wheels_for(const ComputeCapability& gpu, Misfit misfit, CpuKind cpu = CpuKind::x86_64);
 
-constexpr auto enum_names(DriverVerdict) {
-  return std::to_array<std::pair<DriverVerdict, std::string_view>>(
-      {{DriverVerdict::full, "full"},
-       {DriverVerdict::minor_compat, "minor_compat"},
-       {DriverVerdict::forward_compat, "forward_compat"},
-       {DriverVerdict::insufficient, "insufficient"},
-       {DriverVerdict::unknown, "unknown"}});
-}
-constexpr auto enum_names(CodeVerdict) {
-  return std::to_array<std::pair<CodeVerdict, std::string_view>>(
-      {{CodeVerdict::native, "native"},
-       {CodeVerdict::same_major, "same_major"},
-       {CodeVerdict::ptx_jit, "ptx_jit"},
-       {CodeVerdict::none, "none"}});
-}
-
 } // namespace ncclprobe::knowledge

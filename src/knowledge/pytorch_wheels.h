@@ -16,10 +16,6 @@ namespace ncclprobe::knowledge {
 
 // The CPU of a host, which decides which wheels it can install.
 enum class CpuKind { x86_64, aarch64 };
-constexpr auto enum_names(CpuKind) {
-  return std::to_array<std::pair<CpuKind, std::string_view>>(
-      {{CpuKind::x86_64, "x86_64"}, {CpuKind::aarch64, "aarch64"}});
-}
 
 // An official PyTorch wheel for Linux, and the GPUs for which its own kernels have code.
 struct PytorchWheel {

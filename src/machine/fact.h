@@ -29,20 +29,6 @@ enum class Source {
   synthetic, // invented, for tests and examples
 };
 
-constexpr auto enum_names(Source) {
-  using E = std::pair<Source, std::string_view>;
-  return std::array{E{Source::none, "none"},
-                    E{Source::nvml, "nvml"},
-                    E{Source::cuda, "cuda"},
-                    E{Source::sysfs, "sysfs"},
-                    E{Source::hwloc, "hwloc"},
-                    E{Source::nccl, "nccl"},
-                    E{Source::nvidia_smi, "nvidia_smi"},
-                    E{Source::derived, "derived"},
-                    E{Source::user, "user"},
-                    E{Source::synthetic, "synthetic"}};
-}
-
 // A value and its source. Absent means unknown: not zero, not "no".
 template <typename T>
 struct Fact {

@@ -270,42 +270,4 @@ std::optional<std::string> normal_bus_id(std::string_view text);
 // Our category for a device of this PCI class (0x030200).
 PciKind kind_of_pci_class(std::uint32_t pci_class);
 
-constexpr auto enum_names(RemoteKind) {
-  using E = std::pair<RemoteKind, std::string_view>;
-  return std::array{E{RemoteKind::gpu, "gpu"}, E{RemoteKind::nvswitch, "nvswitch"},
-                    E{RemoteKind::cpu, "cpu"}};
-}
-constexpr auto enum_names(NicKind) {
-  using E = std::pair<NicKind, std::string_view>;
-  return std::array{E{NicKind::infiniband, "infiniband"}, E{NicKind::roce, "roce"},
-                    E{NicKind::ethernet, "ethernet"}, E{NicKind::efa, "efa"},
-                    E{NicKind::other, "other"}};
-}
-constexpr auto enum_names(PciKind) {
-  using E = std::pair<PciKind, std::string_view>;
-  return std::array{E{PciKind::bridge, "bridge"}, E{PciKind::gpu, "gpu"}, E{PciKind::nic, "nic"},
-                    E{PciKind::nvswitch, "nvswitch"}, E{PciKind::other, "other"}};
-}
-constexpr auto enum_names(PciDetail) {
-  using E = std::pair<PciDetail, std::string_view>;
-  return std::array{E{PciDetail::ports, "ports"}, E{PciDetail::switches, "switches"}};
-}
-constexpr auto enum_names(PciOrigin) {
-  using E = std::pair<PciOrigin, std::string_view>;
-  return std::array{E{PciOrigin::real, "real"}, E{PciOrigin::stand_in, "stand_in"}};
-}
-constexpr auto enum_names(P2pStatus) {
-  using E = std::pair<P2pStatus, std::string_view>;
-  return std::array{E{P2pStatus::ok, "ok"},
-                    E{P2pStatus::chipset_not_supported, "chipset_not_supported"},
-                    E{P2pStatus::topology_not_supported, "topology_not_supported"},
-                    E{P2pStatus::gpu_not_supported, "gpu_not_supported"},
-                    E{P2pStatus::disabled_by_regkey, "disabled_by_regkey"},
-                    E{P2pStatus::not_supported, "not_supported"}};
-}
-constexpr auto enum_names(DeviceKind) {
-  using E = std::pair<DeviceKind, std::string_view>;
-  return std::array{E{DeviceKind::gpu, "gpu"}, E{DeviceKind::nic, "nic"}};
-}
-
 } // namespace ncclprobe::topology

@@ -24,22 +24,6 @@ enum class Collective {
   hypercube,
 };
 
-constexpr auto enum_names(Collective) {
-  using namespace std::string_view_literals;
-  using T = Collective;
-  return std::array{std::pair{T::all_reduce, "all_reduce"sv},
-                    std::pair{T::all_gather, "all_gather"sv},
-                    std::pair{T::reduce_scatter, "reduce_scatter"sv},
-                    std::pair{T::broadcast, "broadcast"sv},
-                    std::pair{T::reduce, "reduce"sv},
-                    std::pair{T::all_to_all, "all_to_all"sv},
-                    std::pair{T::gather, "gather"sv},
-                    std::pair{T::scatter, "scatter"sv},
-                    std::pair{T::send_recv, "send_recv"sv},
-                    std::pair{T::all_to_all_v, "all_to_all_v"sv},
-                    std::pair{T::hypercube, "hypercube"sv}};
-}
-
 // True if the operation combines elements, so that a ReduceOp means something.
 constexpr bool reduces(Collective collective) {
   return collective == Collective::all_reduce || collective == Collective::reduce_scatter ||

@@ -11,17 +11,6 @@ namespace ncclprobe::model {
 // f8e4m3 and f8e5m2: 8 bits with that many of exponent and mantissa. Stored by number: append only.
 enum class DataType { f32, f16, bf16, f64, i32, u8, i8, u32, i64, u64, f8e4m3, f8e5m2 };
 
-constexpr auto enum_names(DataType) {
-  using namespace std::string_view_literals;
-  using T = DataType;
-  return std::array{std::pair{T::f32, "f32"sv},       std::pair{T::f16, "f16"sv},
-                    std::pair{T::bf16, "bf16"sv},     std::pair{T::f64, "f64"sv},
-                    std::pair{T::i32, "i32"sv},       std::pair{T::u8, "u8"sv},
-                    std::pair{T::i8, "i8"sv},         std::pair{T::u32, "u32"sv},
-                    std::pair{T::i64, "i64"sv},       std::pair{T::u64, "u64"sv},
-                    std::pair{T::f8e4m3, "f8e4m3"sv}, std::pair{T::f8e5m2, "f8e5m2"sv}};
-}
-
 constexpr std::size_t size_bytes(DataType type) {
   switch (type) {
   case DataType::u8:

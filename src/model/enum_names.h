@@ -7,6 +7,7 @@
 namespace ncclprobe::model {
 
 // Found by argument-dependent lookup for the enumerations of the model.
+using base::enum_names;
 using base::to_string;
 
 } // namespace ncclprobe::model

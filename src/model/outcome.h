@@ -22,17 +22,6 @@ enum class OutcomeKind {
   wrong_data, // it ran, and the data is wrong
 };
 
-constexpr auto enum_names(OutcomeKind) {
-  using enum OutcomeKind;
-  return std::to_array<std::pair<OutcomeKind, std::string_view>>({{ok, "ok"},
-                                                                  {skipped, "skipped"},
-                                                                  {not_run, "not_run"},
-                                                                  {failed, "failed"},
-                                                                  {timed_out, "timed_out"},
-                                                                  {crashed, "crashed"},
-                                                                  {wrong_data, "wrong_data"}});
-}
-
 struct Outcome {
   OutcomeKind kind = OutcomeKind::ok;
   std::string reason;     // empty when ok; one line, names what and where

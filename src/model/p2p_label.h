@@ -27,19 +27,6 @@ enum class P2pMethod {
   sendrecv,
   pingpong
 };
-constexpr auto enum_names(P2pMethod) {
-  using enum P2pMethod;
-  return std::to_array<std::pair<P2pMethod, std::string_view>>({{ce, "ce"},
-                                                                {ce_read, "ce_read"},
-                                                                {sm_write, "sm_write"},
-                                                                {sm_read, "sm_read"},
-                                                                {staged, "staged"},
-                                                                {host, "host"},
-                                                                {pageable, "pageable"},
-                                                                {latency, "latency"},
-                                                                {sendrecv, "sendrecv"},
-                                                                {pingpong, "pingpong"}});
-}
 constexpr bool measures_latency(P2pMethod method) {
   return method == P2pMethod::latency || method == P2pMethod::pingpong;
 }
@@ -48,18 +35,9 @@ constexpr bool measures_latency(P2pMethod method) {
 // each rank sends to one and receives from another at once, in as many rounds as there are others.
 // together: every pair at once.
 enum class P2pDirection { uni, bi, all, together };
-constexpr auto enum_names(P2pDirection) {
-  using enum P2pDirection;
-  return std::to_array<std::pair<P2pDirection, std::string_view>>(
-      {{uni, "uni"}, {bi, "bi"}, {all, "all"}, {together, "together"}});
-}
 
 // direct: one process drives all GPUs of a host. ipc: one process each, memory mapped by CUDA IPC.
 enum class P2pMode { direct, ipc };
-constexpr auto enum_names(P2pMode) {
-  return std::to_array<std::pair<P2pMode, std::string_view>>(
-      {{P2pMode::direct, "direct"}, {P2pMode::ipc, "ipc"}});
-}
 
 // A rank's device, or host memory close to it.
 struct P2pEnd {

@@ -113,11 +113,6 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(processes, "processes that compute on the GPU, including ours", base::grown),
     NCCLPROBE_COLUMN(corrected_errors, "memory errors since the driver's start", base::grown),
     NCCLPROBE_COLUMN(uncorrected_errors, "memory errors since the driver's start", base::grown))
-constexpr auto enum_names(Condition::When) {
-  using enum Condition::When;
-  return std::to_array<std::pair<Condition::When, std::string_view>>(
-      {{before, "before"}, {during, "during"}, {after, "after"}});
-}
 
 // Bits of throttle_reasons that mean slower than asked for: software power cap (0x4), hardware
 // slowdown (0x8), software thermal (0x20), hardware thermal (0x40), hardware power brake (0x80).
@@ -158,14 +153,6 @@ NCCLPROBE_DESCRIBE(
     MemoryUse, NCCLPROBE_COLUMN(rank, "global rank, whose device it is"),
     NCCLPROBE_COLUMN(what, "buffers: what was requested; otherwise when the memory used was read"),
     NCCLPROBE_COLUMN(bytes, "bytes"))
-constexpr auto enum_names(MemoryUse::What) {
-  using enum MemoryUse::What;
-  return std::to_array<std::pair<MemoryUse::What, std::string_view>>({{before, "before"},
-                                                                      {opened, "opened"},
-                                                                      {connected, "connected"},
-                                                                      {finished, "finished"},
-                                                                      {buffers, "buffers"}});
-}
 
 // One worker process of the trial.
 struct WorkerRecord {

@@ -13,12 +13,4 @@ enum class ReduceOp { sum, max, min, avg, prod, premul_sum };
 // A power of two, so that products are exact in every floating-point type.
 inline constexpr int k_premul_scalar = 2;
 
-constexpr auto enum_names(ReduceOp) {
-  using namespace std::string_view_literals;
-  using T = ReduceOp;
-  return std::array{std::pair{T::sum, "sum"sv},   std::pair{T::max, "max"sv},
-                    std::pair{T::min, "min"sv},   std::pair{T::avg, "avg"sv},
-                    std::pair{T::prod, "prod"sv}, std::pair{T::premul_sum, "premul_sum"sv}};
-}
-
 } // namespace ncclprobe::model

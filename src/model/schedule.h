@@ -47,14 +47,6 @@ NCCLPROBE_GROWN_FIELDS(CommunicatorDecl, (name, ranks), (parent))
 // (ncclMemAlloc, ncclCommRegister). shared: other processes of the host may map it (CUDA IPC).
 // pinned_host and pageable_host: memory of the host, close to the rank's device.
 enum class Memory { plain, registered, shared, pinned_host, pageable_host };
-constexpr auto enum_names(Memory) {
-  using enum Memory;
-  return std::to_array<std::pair<Memory, std::string_view>>({{plain, "plain"},
-                                                             {registered, "registered"},
-                                                             {shared, "shared"},
-                                                             {pinned_host, "pinned_host"},
-                                                             {pageable_host, "pageable_host"}});
-}
 
 // How the timed region is launched. graph: captured once as a CUDA graph and replayed.
 enum class Launch { direct, graph };
@@ -138,18 +130,9 @@ NCCLPROBE_FIELDS(RecvOp, communicator, stream, into, count, type, from)
 // processors. through_host: a DMA engine again, with direct access between the two devices closed,
 // so that the data goes through host memory.
 enum class CopyMeans { copy_engine, kernel, through_host };
-constexpr auto enum_names(CopyMeans) {
-  using enum CopyMeans;
-  return std::to_array<std::pair<CopyMeans, std::string_view>>(
-      {{copy_engine, "copy_engine"}, {kernel, "kernel"}, {through_host, "through_host"}});
-}
 
 // Whose device drives a copy: the source's writes to the other, the target's reads from it.
 enum class CopyDriver { source, target };
-constexpr auto enum_names(CopyDriver) {
-  return std::to_array<std::pair<CopyDriver, std::string_view>>(
-      {{CopyDriver::source, "source"}, {CopyDriver::target, "target"}});
-}
 
 // From one rank's buffer to another's (or its own), issued on a stream of the driving rank's
 // device. The other rank is driven by the same worker, or its buffer is shared.
@@ -201,17 +184,9 @@ NCCLPROBE_FIELDS(SpinOp, stream, duration_ns)
 // A layer's forward pass is tn where weights are stored [out, in], its gradient by the input nn,
 // its gradient by the weights nt.
 enum class GemmLayout { nn, nt, tn };
-constexpr auto enum_names(GemmLayout) {
-  return std::to_array<std::pair<GemmLayout, std::string_view>>(
-      {{GemmLayout::nn, "nn"}, {GemmLayout::nt, "nt"}, {GemmLayout::tn, "tn"}});
-}
 
 // tf32: f32 factors are rounded to 10 bits of mantissa, so that tensor cores multiply them.
 enum class GemmMath { full, tf32 };
-constexpr auto enum_names(GemmMath) {
-  return std::to_array<std::pair<GemmMath, std::string_view>>(
-      {{GemmMath::full, "full"}, {GemmMath::tf32, "tf32"}});
-}
 
 // C (m x n) = A (m x k) times B (k x n), `batch` of them one behind the other. Sums are kept in
 // f32. 2 m n k batch floating point operations.
@@ -283,25 +258,10 @@ NCCLPROBE_FIELDS(WaitEventOp, stream, event)
 // prepare: work that only communication asks for, such as filling buckets. host_copy: input comes
 // from memory of the host.
 enum class Activity { note, forward, backward, optimizer, prepare, communication, host_copy };
-constexpr auto enum_names(Activity) {
-  using enum Activity;
-  return std::to_array<std::pair<Activity, std::string_view>>({{note, "note"},
-                                                               {forward, "forward"},
-                                                               {backward, "backward"},
-                                                               {optimizer, "optimizer"},
-                                                               {prepare, "prepare"},
-                                                               {communication, "communication"},
-                                                               {host_copy, "host_copy"}});
-}
 
 // begin and end: of a stretch; both have its label, activity and stream, and stretches of one
 // stream follow one another. A stretch begins behind what its stream waits for.
 enum class MarkerEdge { point, begin, end };
-constexpr auto enum_names(MarkerEdge) {
-  using enum MarkerEdge;
-  return std::to_array<std::pair<MarkerEdge, std::string_view>>(
-      {{point, "point"}, {begin, "begin"}, {end, "end"}});
-}
 
 // A moment on a stream with a name ("bucket 3"). In TimingMode::steps it is timed (record.h, Mark).
 struct MarkerOp {

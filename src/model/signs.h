@@ -10,9 +10,4 @@ namespace ncclprobe::model {
 // such as an optimizer's second moments, of which it takes the root.
 enum class Signs { both, none };
 
-constexpr auto enum_names(Signs) {
-  using namespace std::string_view_literals;
-  return std::array{std::pair{Signs::both, "both"sv}, std::pair{Signs::none, "none"sv}};
-}
-
 } // namespace ncclprobe::model

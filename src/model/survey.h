@@ -242,11 +242,6 @@ enum class SurveyScope {
   host,   // and what all processes of the host share
   health, // of the GPUs alone
 };
-constexpr auto enum_names(SurveyScope) {
-  using enum SurveyScope;
-  return std::to_array<std::pair<SurveyScope, std::string_view>>(
-      {{rank, "rank"}, {host, "host"}, {health, "health"}});
-}
 
 // True for variables that bear on what is measured: the communication libraries' own, which GPUs
 // are seen, where the loader looks.

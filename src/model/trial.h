@@ -55,12 +55,6 @@ NCCLPROBE_DESCRIBE(
 // steps: as batch, a launch being a step of training, and every marker of the timed region is
 // timed on the device in every launch (CellRecord::marks); ranks that only look on have no samples.
 enum class TimingMode { batch, latency, events, steps };
-constexpr auto enum_names(TimingMode) {
-  return std::to_array<std::pair<TimingMode, std::string_view>>({{TimingMode::batch, "batch"},
-                                                                 {TimingMode::latency, "latency"},
-                                                                 {TimingMode::events, "events"},
-                                                                 {TimingMode::steps, "steps"}});
-}
 
 // How often and how long.
 struct Timing {
@@ -110,22 +104,12 @@ NCCLPROBE_DESCRIBE(
 // plugin on, to see what the settings did (record.h, Evidence). Its times mean nothing. traced:
 // timed as `measure`, with TrialSpec::trace on; its times count only for what tracing costs.
 enum class Purpose { measure, companion, traced };
-constexpr auto enum_names(Purpose) {
-  return std::to_array<std::pair<Purpose, std::string_view>>({{Purpose::measure, "measure"},
-                                                              {Purpose::companion, "companion"},
-                                                              {Purpose::traced, "traced"}});
-}
 
 // How much of a trial is written down, each with all of the one before. kernels: what the devices
 // execute, and the communication library's operations. api: calls of the CUDA runtime and driver,
 // synchronizations, events. full: times of the library's channels, steps of its proxy threads and
 // of the network.
 enum class TraceLevel { off, kernels, api, full };
-constexpr auto enum_names(TraceLevel) {
-  using enum TraceLevel;
-  return std::to_array<std::pair<TraceLevel, std::string_view>>(
-      {{off, "off"}, {kernels, "kernels"}, {api, "api"}, {full, "full"}});
-}
 
 // NCCL_DEBUG_FILE of companions: an anonymous file that the worker opens for itself, under this
 // number, so that nothing is left behind whatever happens to it.

@@ -39,11 +39,6 @@ inline constexpr int k_schema_minor = 0;
 
 // The three kinds of file: everything, what is known before the first trial, one trial.
 enum class FileKind { run, header, trial };
-constexpr auto enum_names(FileKind) {
-  using enum FileKind;
-  return std::to_array<std::pair<FileKind, std::string_view>>(
-      {{run, "run"}, {header, "header"}, {trial, "trial"}});
-}
 
 struct RunForm {
   std::vector<TableForm> tables; // first those of the header, then those of trials

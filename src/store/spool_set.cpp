@@ -30,7 +30,7 @@ Result<void> SpoolSet::add(const std::filesystem::path& path, std::vector<std::s
   std::uint64_t at = sizeof(trace::SpoolHeader);
   auto summary = trace::read_spool(path, [&](const trace::SpoolBlock& block) {
     at += sizeof(trace::BlockHeader);
-    if (block.table == trace::Table::text) {
+    if (block.table == trace::Table::strings) {
       spool.texts.push_back(strings_.intern(block.text()));
     } else {
       found.push_back({block.table, block.rank, block.rows, at});

@@ -82,6 +82,7 @@ constexpr std::optional<std::uint64_t> missing_bits() {
 // Labels of an enumeration, by number; empty for other types.
 template <typename T>
 std::vector<std::string> labels_of() {
+  using base::enum_names;
   std::vector<std::string> labels;
   if constexpr (std::is_enum_v<T>)
     for (const auto& [value, name] : enum_names(T{})) {

@@ -28,11 +28,11 @@ public:
 
   template <typename Row>
   std::uint64_t copy_table() {
-    const char* name = trace::name_of(Row::k_table);
-    if (!has_link(source_.get(), name))
+    const std::string name = trace::name_of(Row::k_table);
+    if (!has_link(source_.get(), name.c_str()))
       return 0;
-    Hdf5Group source(H5Gopen2(source_.get(), name, H5P_DEFAULT), "H5Gopen2", name);
-    Hdf5Group target = create_group(group_.get(), name);
+    Hdf5Group source(H5Gopen2(source_.get(), name.c_str(), H5P_DEFAULT), "H5Gopen2", name);
+    Hdf5Group target = create_group(group_.get(), name.c_str());
     auto rows = read_number<std::uint64_t>(source.get(), "n_valid");
     write_number(target.get(), "n_valid", rows);
     for_each_column<Row>([&](const auto& column) {
@@ -45,8 +45,8 @@ public:
     });
     if (std::string path = "index/" + rank_group_name(rank_);
         has_link(from_.file.get(), path.c_str()))
-      if (path += "/" + std::string(name); has_link(from_.file.get(), path.c_str()))
-        check_hdf5(H5Ocopy(from_.file.get(), path.c_str(), to_.index_group(rank_), name,
+      if (path += "/" + name; has_link(from_.file.get(), path.c_str()))
+        check_hdf5(H5Ocopy(from_.file.get(), path.c_str(), to_.index_group(rank_), name.c_str(),
                            H5P_DEFAULT, H5P_DEFAULT),
                    "H5Ocopy", path);
     return rows;

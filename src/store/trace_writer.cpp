@@ -110,7 +110,8 @@ hid_t TraceWriter::index_group(int rank) {
   return rank_indexes_.back().second.get();
 }
 
-void TraceWriter::add_index(int rank, const char* table, const std::vector<TraceIndexRow>& index) {
+void TraceWriter::add_index(int rank, const std::string& table,
+                            const std::vector<TraceIndexRow>& index) {
   auto shape = trace_columns<TraceIndexRow>();
   TraceTableWriter writer(index_group(rank), table, shape, index.size(), encoder_);
   for (std::size_t first = 0; first < index.size(); first += writer.chunk_rows())

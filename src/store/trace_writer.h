@@ -128,7 +128,7 @@ private:
       one.end_ns = std::max(one.end_ns, end_ns(row));
     return one;
   }
-  void add_index(int rank, const char* table, const std::vector<TraceIndexRow>& index);
+  void add_index(int rank, const std::string& table, const std::vector<TraceIndexRow>& index);
 
   Hdf5File file_;
   Hdf5Group index_;

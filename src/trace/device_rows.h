@@ -63,17 +63,6 @@ enum class CopyKind : std::uint8_t {
   host_to_host,
   set
 };
-constexpr auto enum_names(CopyKind) {
-  using enum CopyKind;
-  return std::to_array<std::pair<CopyKind, std::string_view>>(
-      {{unknown, "unknown"},
-       {host_to_device, "host_to_device"},
-       {device_to_host, "device_to_host"},
-       {device_to_device, "device_to_device"},
-       {peer, "peer"},
-       {host_to_host, "host_to_host"},
-       {set, "set"}});
-}
 // /copy: copies and memory sets
 struct CopyRow {
   static constexpr Table k_table = Table::copy;
@@ -127,11 +116,6 @@ constexpr auto columns(StreamRow) {
 }
 
 enum class CallDomain : std::uint8_t { runtime, driver };
-constexpr auto enum_names(CallDomain) {
-  using enum CallDomain;
-  return std::to_array<std::pair<CallDomain, std::string_view>>(
-      {{runtime, "runtime"}, {driver, "driver"}});
-}
 // /api: calls of the CUDA runtime and driver
 struct ApiRow {
   static constexpr Table k_table = Table::api;
@@ -158,15 +142,6 @@ constexpr auto columns(ApiRow) {
 }
 
 enum class SynchronizationKind : std::uint8_t { other, event, stream_wait_event, stream, context };
-constexpr auto enum_names(SynchronizationKind) {
-  using enum SynchronizationKind;
-  return std::to_array<std::pair<SynchronizationKind, std::string_view>>(
-      {{other, "other"},
-       {event, "event"},
-       {stream_wait_event, "stream_wait_event"},
-       {stream, "stream"},
-       {context, "context"}});
-}
 // /synchronization
 struct SynchronizationRow {
   static constexpr Table k_table = Table::synchronization;

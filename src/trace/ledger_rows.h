@@ -22,20 +22,6 @@ enum class LossKind : std::uint8_t {
   calls_told,         // no loss: calls whose operation CUPTI itself reported (level full)
   calls_unlike,       // no loss: those whose time indicates another operation
 };
-constexpr auto enum_names(LossKind) {
-  using enum LossKind;
-  return std::to_array<std::pair<LossKind, std::string_view>>(
-      {{dropped_by_library, "dropped_by_library"},
-       {no_times, "no_times"},
-       {own_queue, "own_queue"},
-       {file, "file"},
-       {plugin, "plugin"},
-       {launches_seen, "launches_seen"},
-       {kernels_delivered, "kernels_delivered"},
-       {unknown_record, "unknown_record"},
-       {calls_told, "calls_told"},
-       {calls_unlike, "calls_unlike"}});
-}
 // /loss: the ledger; one row for each kind that is not zero, and always the two counts
 struct LossRow {
   static constexpr Table k_table = Table::loss;
@@ -73,11 +59,6 @@ enum class ClockKind : std::uint8_t {
   host,        // another host's clock against the leader's
   globaltimer, // a GPU's %globaltimer against its host's clock
 };
-constexpr auto enum_names(ClockKind) {
-  using enum ClockKind;
-  return std::to_array<std::pair<ClockKind, std::string_view>>(
-      {{host, "host"}, {globaltimer, "globaltimer"}});
-}
 // /clock: readings of two clocks: reference = own + offset, within the error
 struct ClockRow {
   static constexpr Table k_table = Table::clock;
@@ -104,7 +85,7 @@ inline constexpr std::string_view k_level = "level";     // of a captured job
 // /provenance: the programs and devices that produced a rank's rows; a name may occur more than
 // once
 struct FactRow {
-  static constexpr Table k_table = Table::fact;
+  static constexpr Table k_table = Table::provenance;
   TextId name;
   TextId value;
 };

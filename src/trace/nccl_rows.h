@@ -31,11 +31,6 @@ constexpr auto columns(CommunicatorRow) {
 }
 
 enum class NcclKind : std::uint8_t { collective, send, receive };
-constexpr auto enum_names(NcclKind) {
-  using enum NcclKind;
-  return std::to_array<std::pair<NcclKind, std::string_view>>(
-      {{collective, "collective"}, {send, "send"}, {receive, "receive"}});
-}
 // /nccl_operation: collectives and point-to-point operations as NCCL launched them
 struct NcclOperationRow {
   static constexpr Table k_table = Table::nccl_operation;
@@ -132,11 +127,6 @@ constexpr auto columns(NcclStepRow) {
 }
 
 enum class NetworkKind : std::uint8_t { unknown, infiniband, socket };
-constexpr auto enum_names(NetworkKind) {
-  using enum NetworkKind;
-  return std::to_array<std::pair<NetworkKind, std::string_view>>(
-      {{unknown, "unknown"}, {infiniband, "infiniband"}, {socket, "socket"}});
-}
 // /nccl_network: work of a network plugin for a step
 struct NcclNetworkRow {
   static constexpr Table k_table = Table::nccl_network;

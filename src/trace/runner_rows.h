@@ -11,14 +11,6 @@
 namespace ncclprobe::trace {
 
 enum class SpanKind : std::uint8_t { cell, warm_up, batch, check, meeting };
-constexpr auto enum_names(SpanKind) {
-  using enum SpanKind;
-  return std::to_array<std::pair<SpanKind, std::string_view>>({{cell, "cell"},
-                                                               {warm_up, "warm_up"},
-                                                               {batch, "batch"},
-                                                               {check, "check"},
-                                                               {meeting, "meeting"}});
-}
 // /span: parts of a trial on the host
 struct SpanRow {
   static constexpr Table k_table = Table::span;
@@ -52,20 +44,6 @@ enum class OperationKind : std::uint8_t {
   group,
   other
 };
-constexpr auto enum_names(OperationKind) {
-  using enum OperationKind;
-  return std::to_array<std::pair<OperationKind, std::string_view>>({{collective, "collective"},
-                                                                    {send, "send"},
-                                                                    {receive, "receive"},
-                                                                    {copy, "copy"},
-                                                                    {compute, "compute"},
-                                                                    {event, "event"},
-                                                                    {marker, "marker"},
-                                                                    {graph, "graph"},
-                                                                    {chase, "chase"},
-                                                                    {group, "group"},
-                                                                    {other, "other"}});
-}
 // /operation: one operation of the schedule as the host enqueued it
 struct OperationRow {
   static constexpr Table k_table = Table::operation;

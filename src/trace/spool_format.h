@@ -29,11 +29,11 @@ struct SpoolHeader {
   std::array<char, 64> host{};
 };
 
-// Before each block. A block of texts (Table::text) is one text; its number is its position among
-// them, from 1.
+// Before each block. A block of texts (Table::strings) is one text; its number is its position
+// among them, from 1.
 struct BlockHeader {
   std::uint32_t magic = k_block_magic;
-  Table table = Table::text;
+  Table table = Table::strings;
   std::uint16_t row_bytes = 1;
   std::int32_t rank = -1; // global; texts have none; rows about the process have its first rank
   std::uint32_t rows = 0;

@@ -17,7 +17,7 @@ using base::Errc;
 constexpr std::uint64_t k_most_block_bytes = std::uint64_t{1} << 30;
 
 std::optional<std::size_t> row_bytes_of(Table table) {
-  if (table == Table::text)
+  if (table == Table::strings)
     return 1;
   std::optional<std::size_t> found;
   std::apply(

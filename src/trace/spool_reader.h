@@ -19,7 +19,7 @@ namespace ncclprobe::trace {
 
 // Rows in the file's memory layout; files of another build were refused before.
 struct SpoolBlock {
-  Table table = Table::text;
+  Table table = Table::strings;
   int rank = -1;
   std::uint32_t rows = 0;
   std::span<const std::byte> bytes;

@@ -121,7 +121,7 @@ TextId SpoolWriter::intern(std::string_view text) {
   std::lock_guard lock(mutex_);
   auto [place, is_new] = texts_.emplace(text, static_cast<std::uint32_t>(texts_.size()) + 1);
   if (is_new) // under the same lock: texts are numbered by their order in the file
-    write_block(Table::text, 1, -1, text.data(), text.size());
+    write_block(Table::strings, 1, -1, text.data(), text.size());
   return {place->second};
 }
 

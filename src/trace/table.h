@@ -6,6 +6,7 @@
 #include "base/enum_names.h"
 
 #include <cstdint>
+#include <string>
 
 // The tables of a trace: one row type for each, the same in the worker, in its spool
 // (spool_writer.h) and, column by column, in the trace file (store/trace_file.h). A change to any
@@ -42,9 +43,9 @@ concept Timed = requires(Row row) {
   row.enqueue_ns;
 };
 
-// Identifies a table in a spool. Numbers are never reused.
+// Identifies a table in a spool. Numbers are never reused, and have no gaps.
 enum class Table : std::uint16_t {
-  text = 0,
+  strings = 0,
   span = 1,
   operation = 2,
   kernel = 3,
@@ -63,35 +64,14 @@ enum class Table : std::uint16_t {
   long_duration = 16,
   clock = 17,
   stream = 18,
-  fact = 19,
+  provenance = 19,
 };
 
-// Its group in a trace file. Complete: the index of a name is its number.
-constexpr auto enum_names(Table) {
-  using enum Table;
-  return std::to_array<std::pair<Table, std::string_view>>({{text, "strings"},
-                                                            {span, "span"},
-                                                            {operation, "operation"},
-                                                            {kernel, "kernel"},
-                                                            {copy, "copy"},
-                                                            {api, "api"},
-                                                            {synchronization, "synchronization"},
-                                                            {device_event, "device_event"},
-                                                            {overhead, "overhead"},
-                                                            {environment, "environment"},
-                                                            {nccl_operation, "nccl_operation"},
-                                                            {nccl_channel, "nccl_channel"},
-                                                            {nccl_step, "nccl_step"},
-                                                            {nccl_network, "nccl_network"},
-                                                            {communicator, "communicator"},
-                                                            {loss, "loss"},
-                                                            {long_duration, "long_duration"},
-                                                            {clock, "clock"},
-                                                            {stream, "stream"},
-                                                            {fact, "provenance"}});
-}
-inline const char* name_of(Table table) {
-  return base::to_string(table).data(); // for literals, which end in a zero
+using base::enum_names; // found by argument-dependent lookup
+
+// Its group in a trace file.
+inline std::string name_of(Table table) {
+  return std::string(base::to_string(table));
 }
 
 } // namespace ncclprobe::trace

@@ -38,7 +38,7 @@ std::vector<Row> rows_in(const std::filesystem::path& spool) {
 inline std::string text_in(const std::filesystem::path& spool, trace::TextId id) {
   std::vector<std::string> texts{""};
   REQUIRE(trace::read_spool(spool, [&](const trace::SpoolBlock& block) {
-    if (block.table == trace::Table::text)
+    if (block.table == trace::Table::strings)
       texts.push_back(block.text());
   }));
   return texts.at(id.id);

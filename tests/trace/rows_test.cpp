@@ -12,8 +12,8 @@
 using namespace ncclprobe::trace;
 
 TEST_CASE("every table has a number, a name and columns of its own") {
-  std::set<Table> numbers{Table::text};
-  std::set<std::string> names{name_of(Table::text)};
+  std::set<Table> numbers{Table::strings};
+  std::set<std::string> names{name_of(Table::strings)};
   std::apply(
       [&](const auto&... row) {
         auto look = [&](const auto& each) {

@@ -31,7 +31,7 @@ struct Content {
 base::Result<Content> read_all(const std::filesystem::path& path) {
   Content content;
   auto summary = read_spool(path, [&](const SpoolBlock& block) {
-    if (block.table == Table::text)
+    if (block.table == Table::strings)
       content.texts.push_back(block.text());
     auto add = [&](auto& to, const auto& rows) {
       to[block.rank].insert(to[block.rank].end(), rows.begin(), rows.end());

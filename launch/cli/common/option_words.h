@@ -36,6 +36,7 @@ std::string word(const T& value) {
 // The name of an enumerator; `what` names its type in messages.
 template <typename T>
 Words<T> name_words(const char* what) {
+  using base::enum_names;
   std::vector<std::string> names;
   for (const auto& [value, name] : enum_names(T{}))
     names.emplace_back(name);

@@ -40,17 +40,6 @@ struct SyntheticSettings {
   static SyntheticSettings parse(const std::map<std::string, std::string>& environment);
 };
 
-constexpr auto enum_names(SyntheticSettings::Failure) {
-  using enum SyntheticSettings::Failure;
-  return std::to_array<std::pair<SyntheticSettings::Failure, std::string_view>>(
-      {{none, "none"},
-       {start, "start"},
-       {unsupported, "unsupported"},
-       {error, "error"},
-       {crash, "crash"},
-       {hang, "hang"}});
-}
-
 // Every call costs this much: even a collective of one rank is not free.
 inline constexpr std::int64_t k_synthetic_launch_ns = 2000;
 

@@ -5,7 +5,6 @@
 
 #include "base/atomic_file.h"
 #include "base/document_limits.h"
-#include "base/json_enum.h"
 #include "workload/models/toml_as_json.h"
 
 #include <nlohmann/json.hpp>

@@ -33,24 +33,9 @@ struct Product {
   bool input_gradient = true;
   bool operator==(const Product&) const = default;
 };
-constexpr auto enum_names(Product::Kind) {
-  using enum Product::Kind;
-  return std::to_array<std::pair<Product::Kind, std::string_view>>(
-      {{weights, "weights"}, {activations, "activations"}});
-}
 
 // Kinds of layers, which decide how forms of parallelism split them.
 enum class LayerKind { embedding, convolution, attention, mlp, experts, head, other };
-constexpr auto enum_names(LayerKind) {
-  using enum LayerKind;
-  return std::to_array<std::pair<LayerKind, std::string_view>>({{embedding, "embedding"},
-                                                                {convolution, "convolution"},
-                                                                {attention, "attention"},
-                                                                {mlp, "mlp"},
-                                                                {experts, "experts"},
-                                                                {head, "head"},
-                                                                {other, "other"}});
-}
 
 struct Layer {
   std::string name;

@@ -34,7 +34,7 @@ Traced read(const std::filesystem::path& path) {
   Traced traced;
   REQUIRE(read_spool(path, [&](const SpoolBlock& block) {
     auto add = [&](auto& to, const auto& rows) { to.insert(to.end(), rows.begin(), rows.end()); };
-    if (block.table == Table::text)
+    if (block.table == Table::strings)
       traced.texts.push_back(block.text());
     if (block.table == Table::kernel)
       add(traced.kernels[block.rank], block.as<KernelRow>());
