@@ -29,7 +29,7 @@ bool up(const NvLink& link) {
 }
 
 const Gpu* gpu_of(const Machine& machine, const RankGpu& rank) {
-  return machine.hosts.at(static_cast<std::size_t>(rank.host)).gpu(rank.gpu);
+  return machine.hosts.at(rank.host).gpu(rank.gpu);
 }
 
 // Whether NVLink connects all ranks, on any hosts.
@@ -115,7 +115,7 @@ private:
   }
 
   void add_host(int number) {
-    const Host& host = machine_.hosts.at(static_cast<std::size_t>(number));
+    const Host& host = machine_.hosts.at(number);
     suggest([&](std::size_t rank) { return ranks_[rank].host == number; });
     bool linked = add_nvlinks(number, host);
     // If NVLinks connect all GPUs of a host, NCCL uses no PCIe between them.
@@ -158,7 +158,7 @@ private:
         if (link == Link::none)
           continue;
         std::size_t from = island[j];
-        std::replace(island.begin(), island.end(), from, island[i]);
+        std::ranges::replace(island, from, island[i]);
         if (link == Link::unknown)
           untold_ = gpus[i]->nvlinks || gpus[j]->nvlinks
                         ? "unknown: no source says where the NVLinks lead"
@@ -176,7 +176,7 @@ private:
       suggest([&](std::size_t rank) {
         auto at = std::ranges::find(gpus, ranks_[rank].gpu, &Gpu::index);
         return ranks_[rank].host == number && at != gpus.end() &&
-               island[static_cast<std::size_t>(at - gpus.begin())] == island[i];
+               island[at - gpus.begin()] == island[i];
       });
     return std::ranges::adjacent_find(island, std::not_equal_to{}) == island.end();
   }

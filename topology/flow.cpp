@@ -65,7 +65,7 @@ FlowNetwork::Cut FlowNetwork::narrowest(const std::vector<int>& sources,
     return cut;
   }
   const auto reached = [&](int point) { // from the sources, by links that are not full
-    return side[static_cast<std::size_t>(point)] == boost::black_color;
+    return side[point] == boost::black_color;
   };
   for (const Link& link : links_) {
     if (link.capacity == 0 || !reached(link.from) || reached(link.to))

@@ -187,7 +187,7 @@ private:
   void nvlinks() {
     std::vector<NvLinkHealth> all = nvlinks_of_gpus();
     auto health = [&](const Gpu& gpu) -> const NvLinkHealth& {
-      return all[static_cast<std::size_t>(&gpu - host_.gpus.data())];
+      return all[&gpu - host_.gpus.data()];
     };
     of_gpus(NoteKind::degraded, [&](const Gpu& gpu) -> std::string {
       const NvLinkHealth& one = health(gpu);

@@ -105,8 +105,8 @@ Ceiling over_pcie(const Host& host, const std::vector<int>& devices, int common)
       if (!gb_per_s || (narrowest.gb_per_s && *narrowest.gb_per_s <= *gb_per_s))
         continue;
       narrowest.gb_per_s = gb_per_s;
-      narrowest.derivation = fmt::format("PCIe gen {} x{} at {}", *generation, *rate.width,
-                                         host.pci[static_cast<std::size_t>(position)].bus_id);
+      narrowest.derivation =
+          fmt::format("PCIe gen {} x{} at {}", *generation, *rate.width, host.pci[position].bus_id);
     }
   }
   if (narrowest.gb_per_s && unknown_links > 0)

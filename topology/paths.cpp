@@ -97,7 +97,7 @@ FoundPath path_by_pci(const Host& host, const End& a, const End& b) {
   LowestCommonAncestor ancestor = lowest_common_ancestor(host, a.pci, b.pci);
   if (ancestor.common < 0)
     return path_over_roots(host, a, b);
-  const PciDevice& common = host.pci[static_cast<std::size_t>(ancestor.common)];
+  const PciDevice& common = host.pci[ancestor.common];
   std::string below = fmt::format("both below {}{}", common.bus_id,
                                   common.origin == PciOrigin::stand_in ? ", a stand-in" : "");
   if (ancestor.switches == 1)

@@ -10,7 +10,7 @@ namespace ncclprobe::topology {
 namespace {
 
 const PciDevice& at(const Host& host, int device) {
-  return host.pci[static_cast<std::size_t>(device)];
+  return host.pci[device];
 }
 
 bool shows_ports(const Host& host) {
@@ -79,7 +79,7 @@ SwitchTree switch_tree(const Host& host) {
     wanted[i] = wanted[i] || kind == PciKind::gpu || kind == PciKind::nic;
     int parent = parent_switch(host, static_cast<int>(i));
     if (wanted[i] && parent >= 0)
-      wanted[static_cast<std::size_t>(parent)] = true;
+      wanted[parent] = true;
   }
   SwitchTree tree;
   for (std::size_t i = 0; i < host.pci.size(); ++i) {

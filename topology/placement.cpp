@@ -101,7 +101,7 @@ std::string reason_for(const Host& host, const Gpu& gpu, const Fact<std::vector<
 }
 
 const Host& host_at(const Machine& machine, int host) {
-  return machine.hosts.at(static_cast<std::size_t>(host));
+  return machine.hosts.at(host);
 }
 
 // Mask of CPUs in srun's syntax: "0xff0f".
@@ -259,8 +259,7 @@ std::vector<std::string> launch_options(const Machine& machine,
     lines.push_back("# HOST0, HOST1, ...: replace these by the names of your hosts, in this order");
   lines.push_back("cat > ranks.txt <<END");
   for (const RankPlacement& rank : placement)
-    lines.push_back(fmt::format("rank {}={} slot={}", rank.rank,
-                                hosts.names.at(static_cast<std::size_t>(rank.host)),
+    lines.push_back(fmt::format("rank {}={} slot={}", rank.rank, hosts.names.at(rank.host),
                                 base::format_number_list(rank.cpus)));
   lines.push_back("END");
   lines.push_back(fmt::format(

@@ -60,21 +60,19 @@ public:
       double least = std::numeric_limits<double>::infinity();
       for (int rank = 0; rank < all; ++rank) {
         double added = cost_to(chosen, rank);
-        if (std::find(chosen.begin(), chosen.end(), rank) == chosen.end() && added < least) {
+        if (std::ranges::find(chosen, rank) == chosen.end() && added < least) {
           least = added;
           next = rank;
         }
       }
       chosen.push_back(next);
     }
-    std::sort(chosen.begin(), chosen.end());
+    std::ranges::sort(chosen);
     return chosen;
   }
 
 private:
-  double cost(int a, int b) const {
-    return sign_ * distances_[static_cast<std::size_t>(a)][static_cast<std::size_t>(b)];
-  }
+  double cost(int a, int b) const { return sign_ * distances_[a][b]; }
   double cost_to(const std::vector<int>& chosen, int rank) const {
     return std::accumulate(chosen.begin(), chosen.end(), 0.0,
                            [&](double sum, int one) { return sum + cost(one, rank); });
@@ -89,7 +87,7 @@ private:
   void extend(std::vector<int>& chosen, int first, double sum) {
     if (chosen.size() == count_)
       return consider(chosen, sum);
-    for (int rank = first; rank < static_cast<int>(distances_.size()); ++rank) {
+    for (int rank = first; rank < std::ssize(distances_); ++rank) {
       double longer = sum + cost_to(chosen, rank);
       chosen.push_back(rank);
       extend(chosen, rank + 1, longer);
@@ -115,8 +113,8 @@ Distances rank_distances(const Machine& machine, const std::vector<RankHome>& ra
       Path path;
       bool same_host = ranks[a].host == ranks[b].host;
       if (same_host && ranks[a].gpu && ranks[b].gpu)
-        path = path_between(machine.hosts.at(static_cast<std::size_t>(ranks[a].host)),
-                            {DeviceKind::gpu, *ranks[a].gpu}, {DeviceKind::gpu, *ranks[b].gpu})
+        path = path_between(machine.hosts.at(ranks[a].host), {DeviceKind::gpu, *ranks[a].gpu},
+                            {DeviceKind::gpu, *ranks[b].gpu})
                    .path;
       distances[a][b] = same_host ? distance_of(path) : k_other_host;
     }

@@ -49,7 +49,7 @@ constexpr std::uint64_t k_flag_exact = 0x100000;
 constexpr std::uint64_t k_flag_family = 0x200000;
 
 void add_problem(DeviceCode& code, const char* text) {
-  bool known = std::find(code.problems.begin(), code.problems.end(), text) != code.problems.end();
+  bool known = std::ranges::find(code.problems, text) != code.problems.end();
   if (!known && code.problems.size() < k_most_problems)
     code.problems.emplace_back(text);
 }

@@ -100,7 +100,7 @@ void DocumentSigns::look_for_markdown(std::string_view line) {
   links_ += contains(line, "](");
   table_rows_ += line.size() > 2 && line.front() == '|' && line.back() == '|';
   bullets_ += is_bullet(line);
-  inline_code_ += std::count(line.begin(), line.end(), '`') == 2;
+  inline_code_ += std::ranges::count(line, '`') == 2;
 }
 
 bool DocumentSigns::is_markdown() const {

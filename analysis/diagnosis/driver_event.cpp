@@ -34,8 +34,8 @@ std::string_view words_of(std::string_view body) {
 }
 
 bool begins_event(std::string_view words) {
-  return std::any_of(k_beginnings.begin(), k_beginnings.end(),
-                     [&](std::string_view one) { return words.starts_with(one); });
+  return std::ranges::any_of(k_beginnings,
+                             [&](std::string_view one) { return words.starts_with(one); });
 }
 
 // A complete line about a GPU is not a continuation.

@@ -31,7 +31,7 @@ LineKinds::LineKinds(const LogPatterns& patterns)
 void LineKinds::note(const LogPatterns::LineVerdict& verdict, const LogLine& line,
                      std::uint64_t number, bool exact) {
   for (int context : verdict.contexts)
-    if (auto& given = contexts_[static_cast<std::size_t>(context)]; !given)
+    if (auto& given = contexts_[context]; !given)
       given = evidence_of(line, number);
   if (verdict.signs.empty())
     return;
@@ -52,10 +52,8 @@ void LineKinds::note(const LogPatterns::LineVerdict& verdict, const LogLine& lin
 }
 
 bool LineKinds::holds(int number, const LogFindings& findings) const {
-  const LogPatterns::Sign& one = patterns_.signs()[static_cast<std::size_t>(number)];
-  auto given = [&](int context) {
-    return contexts_[static_cast<std::size_t>(context)].has_value();
-  };
+  const LogPatterns::Sign& one = patterns_.signs()[number];
+  auto given = [&](int context) { return contexts_[context].has_value(); };
   if (one.with >= 0 && !given(one.with))
     return false;
   if (one.without >= 0 && given(one.without))
@@ -66,10 +64,10 @@ bool LineKinds::holds(int number, const LogFindings& findings) const {
 
 void LineKinds::add_circumstances(int number, const LogFindings& findings,
                                   LogProblem& problem) const {
-  const LogPatterns::Sign& sign = patterns_.signs()[static_cast<std::size_t>(number)];
+  const LogPatterns::Sign& sign = patterns_.signs()[number];
   LogProblem circumstances;
   if (sign.with >= 0)
-    circumstances.first.push_back(*contexts_[static_cast<std::size_t>(sign.with)]);
+    circumstances.first.push_back(*contexts_[sign.with]);
   if (!sign.sign->transport.empty())
     circumstances.first.push_back(evidence_of_detours(findings, sign.sign->transport));
   add(circumstances, problem);
@@ -80,33 +78,27 @@ std::vector<LogProblem> LineKinds::causes_of(const Kind& kind, const LogFindings
   for (int sign : kind.verdict.signs)
     if (holds(sign, findings))
       shown.push_back(sign);
-  auto sign_of = [&](int number) -> const LogPatterns::Sign& {
-    return patterns_.signs()[static_cast<std::size_t>(number)];
-  };
-  auto is_shown = [&](int sign) {
-    return std::find(shown.begin(), shown.end(), sign) != shown.end();
-  };
+  auto sign_of = [&](int number) -> const LogPatterns::Sign& { return patterns_.signs()[number]; };
+  auto is_shown = [&](int sign) { return std::ranges::find(shown, sign) != shown.end(); };
   // More specific words win over parts of them.
   std::vector<int> general;
   for (const auto& [part, whole] : kind.verdict.inside)
     if (is_shown(whole) && is_specific(*sign_of(whole).cause))
       general.push_back(part);
-  std::erase_if(shown, [&](int sign) {
-    return std::find(general.begin(), general.end(), sign) != general.end();
-  });
-  bool proven = std::any_of(shown.begin(), shown.end(), [&](int sign) {
+  std::erase_if(shown, [&](int sign) { return std::ranges::find(general, sign) != general.end(); });
+  bool proven = std::ranges::any_of(shown, [&](int sign) {
     return sign_of(sign).sign->proves && names_a_cause(*sign_of(sign).cause);
   });
   std::erase_if(shown, [&](int sign) { return proven && !sign_of(sign).sign->proves; });
-  bool any_other = std::any_of(shown.begin(), shown.end(),
-                               [&](int sign) { return !sign_of(sign).cause->last_resort; });
+  bool any_other =
+      std::ranges::any_of(shown, [&](int sign) { return !sign_of(sign).cause->last_resort; });
   std::erase_if(shown, [&](int sign) { return any_other && sign_of(sign).cause->last_resort; });
 
   std::vector<LogProblem> problems;
   for (int number : shown) {
     const LogPatterns::Sign& sign = sign_of(number);
-    auto known = std::find_if(problems.begin(), problems.end(),
-                              [&](const LogProblem& one) { return one.cause == sign.cause; });
+    auto known = std::ranges::find_if(
+        problems, [&](const LogProblem& one) { return one.cause == sign.cause; });
     if (known == problems.end()) {
       known = problems.insert(problems.end(), kind.lines);
       known->cause = sign.cause;
@@ -126,18 +118,17 @@ void LineKinds::finish(LogFindings& findings) const {
     if (shown.empty() && kind.verdict.suspicious)
       findings.unknown.push_back({kind.lines.first.front(), kind.lines.lines});
     for (const LogProblem& one : shown) {
-      auto known = std::find_if(findings.problems.begin(), findings.problems.end(),
-                                [&](const LogProblem& other) { return other.cause == one.cause; });
+      auto known = std::ranges::find_if(
+          findings.problems, [&](const LogProblem& other) { return other.cause == one.cause; });
       if (known == findings.problems.end())
         findings.problems.push_back(one);
       else
         add(one, *known);
     }
   }
-  std::stable_sort(findings.problems.begin(), findings.problems.end(),
-                   [](const LogProblem& a, const LogProblem& b) {
-                     return a.first.front().line < b.first.front().line;
-                   });
+  std::ranges::stable_sort(findings.problems, [](const LogProblem& a, const LogProblem& b) {
+    return a.first.front().line < b.first.front().line;
+  });
 }
 
 } // namespace ncclprobe::analysis

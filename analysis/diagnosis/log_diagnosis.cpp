@@ -44,7 +44,7 @@ int likelihood(const LogProblem& problem) {
 }
 
 void sort_likeliest_first(std::vector<const LogProblem*>& problems) {
-  std::stable_sort(problems.begin(), problems.end(), [](const LogProblem* a, const LogProblem* b) {
+  std::ranges::stable_sort(problems, [](const LogProblem* a, const LogProblem* b) {
     if (likelihood(*a) != likelihood(*b))
       return likelihood(*a) > likelihood(*b);
     return earlier(earliest(*a), earliest(*b));
@@ -118,8 +118,8 @@ void find_first_failure(const LogFindings& findings, LogDiagnosis& diagnosis) {
 
 void remark_on_ways(const LogFindings& findings, LogDiagnosis& diagnosis) {
   for (std::string_view transport : {"SHM", "NET"}) {
-    bool explained = std::any_of(findings.problems.begin(), findings.problems.end(),
-                                 [&](const LogProblem& one) { return one.transport == transport; });
+    bool explained = std::ranges::any_of(
+        findings.problems, [&](const LogProblem& one) { return one.transport == transport; });
     if (explained || findings.detours_within_a_host(transport).empty())
       continue;
     LogEvidence detours = evidence_of_detours(findings, transport);
@@ -166,7 +166,7 @@ bool is_soon_after(const LogEvidence& first, const LogEvidence& second) {
 
 bool explains(const LogProblem& problem, const LogProblem& other) {
   auto has = [&](const std::vector<std::string>& ids) {
-    return std::find(ids.begin(), ids.end(), other.cause->id) != ids.end();
+    return std::ranges::find(ids, other.cause->id) != ids.end();
   };
   if (has(problem.cause->leads_to) && is_soon_after(earliest(problem), earliest(other)))
     return true;
@@ -177,17 +177,17 @@ bool explains(const LogProblem& problem, const LogProblem& other) {
 // A consequence of another observed cause is not a cause.
 void part_consequences_from_causes(LogDiagnosis& diagnosis) {
   const std::vector<const LogProblem*> all = diagnosis.causes;
-  bool certain_fault = std::any_of(all.begin(), all.end(), [](const LogProblem* one) {
+  bool certain_fault = std::ranges::any_of(all, [](const LogProblem* one) {
     return one->certain && one->severity == CauseSeverity::fail &&
            one->cause->role == CauseRole::cause;
   });
   auto follows = [&](const LogProblem* one) {
     if (one->cause->role == CauseRole::secondary && certain_fault)
       return true;
-    return std::any_of(all.begin(), all.end(),
-                       [&](const LogProblem* other) { return explains(*other, *one); });
+    return std::ranges::any_of(all,
+                               [&](const LogProblem* other) { return explains(*other, *one); });
   };
-  std::copy_if(all.begin(), all.end(), std::back_inserter(diagnosis.consequences), follows);
+  std::ranges::copy_if(all, std::back_inserter(diagnosis.consequences), follows);
   std::erase_if(diagnosis.causes, follows);
 }
 
@@ -195,7 +195,7 @@ void part_consequences_from_causes(LogDiagnosis& diagnosis) {
 void part_warnings_from_causes(LogDiagnosis& diagnosis) {
   auto is_fault = [](const LogProblem* one) { return one->severity == CauseSeverity::fail; };
   bool failed = !diagnosis.wrappers.empty() || !diagnosis.consequences.empty() ||
-                std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(), is_fault);
+                std::ranges::any_of(diagnosis.causes, is_fault);
   if (!failed)
     return;
   auto warnings = std::stable_partition(diagnosis.causes.begin(), diagnosis.causes.end(), is_fault);
@@ -205,13 +205,12 @@ void part_warnings_from_causes(LogDiagnosis& diagnosis) {
 
 // A failure was seen, but no possible root cause.
 bool lacks_first_failure(const LogDiagnosis& diagnosis) {
-  bool any_first =
-      std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(), [](const LogProblem* one) {
-        return one->severity == CauseSeverity::fail && one->cause->role == CauseRole::cause;
-      });
-  bool any_secondary =
-      std::any_of(diagnosis.causes.begin(), diagnosis.causes.end(),
-                  [](const LogProblem* one) { return one->cause->role == CauseRole::secondary; });
+  bool any_first = std::ranges::any_of(diagnosis.causes, [](const LogProblem* one) {
+    return one->severity == CauseSeverity::fail && one->cause->role == CauseRole::cause;
+  });
+  bool any_secondary = std::ranges::any_of(diagnosis.causes, [](const LogProblem* one) {
+    return one->cause->role == CauseRole::secondary;
+  });
   return !any_first &&
          (any_secondary || !diagnosis.wrappers.empty() || !diagnosis.consequences.empty());
 }

@@ -30,8 +30,8 @@ void add(const LogProblem& more, LogProblem& problem) {
   if (problem.transport.empty())
     problem.transport = more.transport;
   problem.first.insert(problem.first.end(), more.first.begin(), more.first.end());
-  std::stable_sort(problem.first.begin(), problem.first.end(),
-                   [](const LogEvidence& a, const LogEvidence& b) { return a.line < b.line; });
+  std::ranges::stable_sort(
+      problem.first, [](const LogEvidence& a, const LogEvidence& b) { return a.line < b.line; });
   problem.first.erase(
       std::unique(problem.first.begin(), problem.first.end(),
                   [](const LogEvidence& a, const LogEvidence& b) { return a.line == b.line; }),

@@ -215,15 +215,15 @@ std::size_t LogPatterns::context_count() const {
 }
 
 const knowledge::LogCause* LogPatterns::cause(std::string_view id) const {
-  auto found = std::find_if(compiled_->signs.begin(), compiled_->signs.end(),
-                            [&](const Sign& one) { return one.cause->id == id; });
+  auto found =
+      std::ranges::find_if(compiled_->signs, [&](const Sign& one) { return one.cause->id == id; });
   return found == compiled_->signs.end() ? nullptr : found->cause;
 }
 
 std::vector<int> LogPatterns::words_in(std::string_view body) const {
   std::vector<int> found;
   compiled_->words.Match(re2::StringPiece(body.data(), body.size()), &found);
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   return found;
 }
 
@@ -232,10 +232,9 @@ LogPatterns::LineVerdict LogPatterns::judge(std::string_view body,
   std::set<std::size_t> worth_trying;
   LineVerdict verdict;
   for (int word : words) {
-    const auto& expressions = compiled_->expressions_of[static_cast<std::size_t>(word)];
+    const auto& expressions = compiled_->expressions_of[word];
     worth_trying.insert(expressions.begin(), expressions.end());
-    verdict.tells_place =
-        verdict.tells_place || compiled_->tells_place[static_cast<std::size_t>(word)];
+    verdict.tells_place = verdict.tells_place || compiled_->tells_place[word];
   }
   re2::StringPiece text(body.data(), body.size());
   std::vector<re2::StringPiece> parts; // of the signs

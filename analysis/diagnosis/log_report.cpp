@@ -114,7 +114,7 @@ std::vector<int> xids_of(const LogProblem& problem) {
     text.remove_prefix(at + 3);
     int number = 0;
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc{} && std::find(numbers.begin(), numbers.end(), number) == numbers.end())
+    if (error == std::errc{} && std::ranges::find(numbers, number) == numbers.end())
       numbers.push_back(number);
   }
   return numbers;

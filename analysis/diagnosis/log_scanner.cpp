@@ -311,7 +311,7 @@ void LogScanner::note_version(const LogLine& line, std::uint64_t number) {
     return;
   std::string_view version = line.body.substr(at + k_mark.size());
   version = version.substr(0, version.find_first_not_of("0123456789."));
-  if (std::count(version.begin(), version.end(), '.') == 2)
+  if (std::ranges::count(version, '.') == 2)
     findings_.nccl_versions.try_emplace(std::string(version), evidence_of(line, number));
 }
 

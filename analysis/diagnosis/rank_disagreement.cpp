@@ -15,8 +15,7 @@ void add_possible(const LogPatterns& patterns, std::string_view id,
                   const std::vector<LogEvidence>& lines, LogFindings& findings) {
   const knowledge::LogCause* cause = patterns.cause(id);
   auto is_known = [&](const LogProblem& one) { return one.cause == cause; };
-  if (cause == nullptr || lines.empty() ||
-      std::any_of(findings.problems.begin(), findings.problems.end(), is_known))
+  if (cause == nullptr || lines.empty() || std::ranges::any_of(findings.problems, is_known))
     return;
   LogProblem problem;
   problem.cause = cause;

@@ -107,8 +107,7 @@ void read_network(std::string_view words, NcclLog& log) {
   else if (!words.starts_with("NET/") || words.find(" : GPU Direct") != std::string_view::npos)
     return;
   if (log.network_lines.size() < k_most_network_lines &&
-      std::find(log.network_lines.begin(), log.network_lines.end(), words) ==
-          log.network_lines.end())
+      std::ranges::find(log.network_lines, words) == log.network_lines.end())
     log.network_lines.emplace_back(words);
 }
 
@@ -135,8 +134,7 @@ bool read_end(std::string_view text, int& rank, std::string& gpu) {
 
 void read_connection(std::string_view words, NcclLog& log) {
   auto line = analysis::read_connection(words);
-  if (line &&
-      std::find(log.connections.begin(), log.connections.end(), *line) == log.connections.end())
+  if (line && std::ranges::find(log.connections, *line) == log.connections.end())
     log.connections.push_back(std::move(*line));
 }
 
@@ -165,8 +163,8 @@ std::optional<ConnectionLine> read_connection(std::string_view words) {
 }
 
 const SettingLine* NcclLog::setting(std::string_view name) const {
-  auto found = std::find_if(settings.begin(), settings.end(),
-                            [&](const SettingLine& one) { return one.name == name; });
+  auto found =
+      std::ranges::find_if(settings, [&](const SettingLine& one) { return one.name == name; });
   return found == settings.end() ? nullptr : &*found;
 }
 
@@ -187,8 +185,7 @@ NcclLog read_nccl_log(std::string_view text) {
     read_network(words, log);
     read_estimate(words, log);
     tuning.read(words);
-    bool known = std::find(log.interventions.begin(), log.interventions.end(), words) !=
-                 log.interventions.end();
+    bool known = std::ranges::find(log.interventions, words) != log.interventions.end();
     if (is_intervention(words) && !known)
       log.interventions.emplace_back(words);
     if (auto nodes = number_at<int>(after(words, " nNodes ")))

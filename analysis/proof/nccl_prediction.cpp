@@ -35,8 +35,7 @@ Words words_of(const model::Run& run) {
         words.tables.push_back(std::move(table));
       for (auto [cell, time_us] : log.expected_us)
         if (cell >= 0 && static_cast<std::size_t>(cell) < trial.spec.cells.size())
-          if (const auto& label = trial.spec.cells[static_cast<std::size_t>(cell)].label;
-              !told_us(words, label))
+          if (const auto& label = trial.spec.cells[cell].label; !told_us(words, label))
             words.told_us.emplace_back(label, time_us);
     }
   }

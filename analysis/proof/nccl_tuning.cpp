@@ -62,7 +62,7 @@ int number_after(std::string_view words, std::string_view mark) {
 bool is_function(std::string_view name) {
   constexpr std::array<std::string_view, 5> k_functions{"Broadcast", "Reduce", "AllGather",
                                                         "ReduceScatter", "AllReduce"};
-  return std::find(k_functions.begin(), k_functions.end(), name) != k_functions.end();
+  return std::ranges::find(k_functions, name) != k_functions.end();
 }
 
 } // namespace

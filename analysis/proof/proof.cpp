@@ -43,7 +43,7 @@ Calls calls_of(const model::Cell& cell, int rank) {
   const model::Schedule& schedule = cell.schedule;
   int last = std::min(schedule.timed.last, static_cast<int>(schedule.operations.size()));
   for (int i = std::max(schedule.timed.first, 0); i < last; ++i) {
-    const auto& what = schedule.operations[static_cast<std::size_t>(i)].what;
+    const auto& what = schedule.operations[i].what;
     if (auto* collective = std::get_if<model::CollectiveOp>(&what)) {
       std::uint64_t bytes = collective->count * model::size_bytes(collective->type);
       if (auto function = workload::nccl_function(collective->collective))
@@ -58,7 +58,7 @@ Calls calls_of(const model::Cell& cell, int rank) {
 }
 
 void add_use(std::vector<Use>& uses, Use use) {
-  if (std::find(uses.begin(), uses.end(), use) == uses.end())
+  if (std::ranges::find(uses, use) == uses.end())
     uses.push_back(std::move(use));
 }
 
@@ -68,8 +68,8 @@ std::vector<Use> from_profiler(const Evidence& evidence, int cell, const Calls& 
   for (const model::Choice& choice : evidence.choices) {
     if (choice.cell != cell)
       continue;
-    bool collective = std::any_of(calls.collectives.begin(), calls.collectives.end(),
-                                  [&](const auto& one) { return one.first == choice.function; });
+    bool collective = std::ranges::any_of(
+        calls.collectives, [&](const auto& one) { return one.first == choice.function; });
     if (collective)
       add_use(uses, {choice.algorithm, choice.protocol, choice.channels});
     else if (choice.peer >= 0 && // barriers are sends too, of 8 bytes
@@ -78,7 +78,7 @@ std::vector<Use> from_profiler(const Evidence& evidence, int cell, const Calls& 
   }
   if (send_channels > 0)
     add_use(uses, {"", "", send_channels});
-  std::sort(uses.begin(), uses.end());
+  std::ranges::sort(uses);
   return uses;
 }
 
@@ -88,19 +88,19 @@ std::vector<Use> from_log(const NcclLog& log, const Calls& calls) {
     for (const auto& [function, bytes] : calls.collectives)
       if (choice.function == function && choice.bytes == bytes)
         add_use(uses, {choice.algorithm, choice.protocol, choice.channels});
-  std::sort(uses.begin(), uses.end());
+  std::ranges::sort(uses);
   return uses;
 }
 
 // The log does not separate cells: another cell of the trial, with another operation, type or
 // memory, may have made calls that look the same in it.
 bool shares_calls(const TrialRecord& trial, int index, const Calls& calls, int rank) {
-  for (int other = 0; other < static_cast<int>(trial.spec.cells.size()); ++other) {
+  for (int other = 0; other < std::ssize(trial.spec.cells); ++other) {
     if (other == index)
       continue;
-    Calls others = calls_of(trial.spec.cells[static_cast<std::size_t>(other)], rank);
-    if (std::any_of(calls.collectives.begin(), calls.collectives.end(),
-                    [&](const auto& call) { return others.collectives.contains(call); }))
+    Calls others = calls_of(trial.spec.cells[other], rank);
+    if (std::ranges::any_of(calls.collectives,
+                            [&](const auto& call) { return others.collectives.contains(call); }))
       return true;
   }
   return false;
@@ -114,7 +114,7 @@ std::string in_words(const std::vector<Use>& uses) {
 }
 
 CellProof prove_cell(const TrialRecord& trial, int index, const std::map<int, NcclLog>& logs) {
-  const model::Cell& cell = trial.spec.cells[static_cast<std::size_t>(index)];
+  const model::Cell& cell = trial.spec.cells[index];
   CellProof proof;
   proof.label = cell.label;
   for (const Evidence& evidence : trial.evidence) {
@@ -141,7 +141,7 @@ CellProof prove_cell(const TrialRecord& trial, int index, const std::map<int, Nc
 
 // Equal verdicts are combined, with their ranks.
 void add_verdict(std::vector<VariableProof>& all, VariableProof one, int rank) {
-  auto same = std::find_if(all.begin(), all.end(), [&](const VariableProof& other) {
+  auto same = std::ranges::find_if(all, [&](const VariableProof& other) {
     return other.setting == one.setting && other.effect == one.effect &&
            other.reason == one.reason && other.line == one.line;
   });
@@ -151,7 +151,7 @@ void add_verdict(std::vector<VariableProof>& all, VariableProof one, int rank) {
 }
 
 void add_note(std::vector<std::string>& notes, std::string note) {
-  if (std::find(notes.begin(), notes.end(), note) == notes.end())
+  if (std::ranges::find(notes, note) == notes.end())
     notes.push_back(std::move(note));
 }
 
@@ -162,8 +162,8 @@ void note_strangers(SettingProof& proof, const model::Run& run, const TrialRecor
   for (const auto* more : {&trial.spec.instruments, &run.header.environment})
     ours.insert(ours.end(), more->begin(), more->end());
   for (const SettingLine& line : log.settings) {
-    bool known = std::any_of(ours.begin(), ours.end(),
-                             [&](const model::Setting& one) { return one.name == line.name; });
+    bool known =
+        std::ranges::any_of(ours, [&](const model::Setting& one) { return one.name == line.name; });
     if (!known)
       add_note(
           proof.notes,
@@ -230,7 +230,7 @@ SettingProof prove(const model::Run& run, const TrialRecord& trial) {
   std::map<int, NcclLog> logs;
   for (const Evidence& evidence : trial.evidence)
     logs[evidence.rank] = read_nccl_log(evidence.log);
-  for (int c = 0; c < static_cast<int>(trial.spec.cells.size()); ++c)
+  for (int c = 0; c < std::ssize(trial.spec.cells); ++c)
     proof.cells.push_back(prove_cell(trial, c, logs));
   prove_libraries(proof, trial);
   prove_cpus(proof, trial);
@@ -263,7 +263,7 @@ void compare_with(const SettingProof& base, SettingProof& proof) {
   bool any_differs = false;
   for (CellProof& cell : proof.cells) {
     auto same_label = [&](const CellProof& other) { return other.label == cell.label; };
-    auto other = std::find_if(base.cells.begin(), base.cells.end(), same_label);
+    auto other = std::ranges::find_if(base.cells, same_label);
     if (other == base.cells.end() || cell.by_rank.empty() || other->by_rank.empty()) {
       all_known = false;
       continue;
@@ -306,8 +306,8 @@ std::vector<SettingProof> setting_proofs(const model::Run& run) {
   for (const TrialRecord& trial : run.trials)
     if (trial.spec.purpose == model::Purpose::companion)
       proofs.push_back(prove(run, trial));
-  auto base = std::find_if(proofs.begin(), proofs.end(),
-                           [](const SettingProof& proof) { return proof.is_default; });
+  auto base =
+      std::ranges::find_if(proofs, [](const SettingProof& proof) { return proof.is_default; });
   if (base != proofs.end())
     for (SettingProof& proof : proofs)
       if (!proof.is_default)

@@ -54,8 +54,8 @@ bool same_model(const std::string& one, const std::string& other) {
   if (models.empty() || others.empty())
     return false;
   // "A100 PCIe" does not fix the memory size, a driver's name does.
-  return std::any_of(others.begin(), others.end(),
-                     [&](const auto* candidate) { return candidate == models.front(); });
+  return std::ranges::any_of(others,
+                             [&](const auto* candidate) { return candidate == models.front(); });
 }
 
 bool has_nvlink(const NodeLinks& links) {
@@ -100,8 +100,7 @@ std::optional<double> on_curve(const ReferenceCurve& curve, std::uint64_t bytes)
     return std::nullopt;
   if (bytes >= points.back().bytes)
     return points.back().busbw_gb_per_s;
-  auto above = std::find_if(points.begin(), points.end(),
-                            [&](const auto& point) { return point.bytes > bytes; });
+  auto above = std::ranges::find_if(points, [&](const auto& point) { return point.bytes > bytes; });
   auto below = above - 1;
   double share = std::log(static_cast<double>(bytes) / static_cast<double>(below->bytes)) /
                  std::log(static_cast<double>(above->bytes) / static_cast<double>(below->bytes));

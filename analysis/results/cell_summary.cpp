@@ -48,7 +48,7 @@ public:
       place(std::string(name));
   }
   std::size_t place(const std::string& workload) {
-    auto found = std::find(names_.begin(), names_.end(), workload);
+    auto found = std::ranges::find(names_, workload);
     if (found == names_.end())
       found = names_.insert(names_.end(), workload);
     return static_cast<std::size_t>(found - names_.begin());
@@ -176,14 +176,14 @@ void finish(SettingResult& result) {
 int communicator_size(const model::TrialSpec& trial, const model::Cell& cell) {
   const model::Schedule& schedule = cell.schedule;
   auto ranks_of = [&](int communicator) {
-    if (communicator < 0 || communicator >= static_cast<int>(schedule.communicators.size()))
+    if (communicator < 0 || communicator >= std::ssize(schedule.communicators))
       return trial.ranks;
-    const auto& ranks = schedule.communicators[static_cast<std::size_t>(communicator)].ranks;
+    const auto& ranks = schedule.communicators[communicator].ranks;
     return ranks.empty() ? trial.ranks : static_cast<int>(ranks.size());
   };
   for (int i = std::max(schedule.timed.first, 0);
        i < std::min(schedule.timed.last, static_cast<int>(schedule.operations.size())); ++i) {
-    const auto& what = schedule.operations[static_cast<std::size_t>(i)].what;
+    const auto& what = schedule.operations[i].what;
     int communicator = -1;
     if (auto* collective = std::get_if<model::CollectiveOp>(&what))
       communicator = collective->communicator;

@@ -13,7 +13,7 @@ namespace {
 
 // Ranks that do not take part in a step draw power too.
 bool takes_part(const model::StepLabel* step, int rank) {
-  return !step || std::find(step->ranks.begin(), step->ranks.end(), rank) != step->ranks.end();
+  return !step || std::ranges::find(step->ranks, rank) != step->ranks.end();
 }
 
 double mean(const std::vector<double>& values) {

@@ -8,11 +8,11 @@
 namespace ncclprobe::analysis {
 
 const model::Gpu* gpu_of(const model::RunHeader& header, const model::RankPlace& place) {
-  if (place.host < 0 || place.host >= static_cast<int>(header.hosts.size()))
+  if (place.host < 0 || place.host >= std::ssize(header.hosts))
     return nullptr;
-  const auto& gpus = header.hosts[static_cast<std::size_t>(place.host)].gpus;
-  auto found = std::find_if(gpus.begin(), gpus.end(),
-                            [&](const model::Gpu& gpu) { return gpu.index == place.device; });
+  const auto& gpus = header.hosts[place.host].gpus;
+  auto found =
+      std::ranges::find_if(gpus, [&](const model::Gpu& gpu) { return gpu.index == place.device; });
   return found == gpus.end() ? nullptr : &*found;
 }
 

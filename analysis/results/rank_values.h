@@ -22,10 +22,10 @@ public:
   void reserve(std::size_t ranks) { values_.reserve(ranks); }
   // Ranks must be added in ascending order.
   void add(int rank, double value) {
-    if (ranks_.empty() && rank != static_cast<int>(values_.size()))
+    if (ranks_.empty() && rank != std::ssize(values_))
       for (std::size_t i = 0; i < values_.size(); ++i)
         ranks_.push_back(static_cast<int>(i));
-    if (!ranks_.empty() || rank != static_cast<int>(values_.size()))
+    if (!ranks_.empty() || rank != std::ssize(values_))
       ranks_.push_back(rank);
     values_.push_back(value);
   }

@@ -42,8 +42,7 @@ std::vector<double> logs_of(std::vector<double> values) {
 
 // Whether values have logarithms, and enough of them for these to scatter.
 bool have_logs(const std::vector<double>& values) {
-  return values.size() >= 2 &&
-         std::all_of(values.begin(), values.end(), [](double value) { return value > 0; });
+  return values.size() >= 2 && std::ranges::all_of(values, [](double value) { return value > 0; });
 }
 
 double variance_of_mean(const LogScatter& scatter, std::size_t count) {
@@ -155,7 +154,7 @@ double detectable_ratio(const RatioTest& test, double alpha) {
 }
 
 std::optional<Interval> median_interval(std::vector<double> values, double confidence) {
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   auto left_out = base::left_out_of_median_interval(values.size(), confidence);
   if (!left_out)
     return std::nullopt;
@@ -165,8 +164,7 @@ std::optional<Interval> median_interval(std::vector<double> values, double confi
 std::vector<double> holm_adjusted(const std::vector<double>& p_values) {
   std::vector<std::size_t> order(p_values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
   std::vector<double> adjusted(p_values.size());
   double so_far = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {

@@ -14,9 +14,9 @@ namespace {
 void sort(std::vector<double>& values) {
   if (values.empty())
     base::raise(base::Errc::invalid_argument, "statistics of no values");
-  if (std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); }))
+  if (std::ranges::any_of(values, [](double value) { return std::isnan(value); }))
     base::raise(base::Errc::invalid_argument, "statistics of values that include a NaN");
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
 }
 
 std::vector<double> sorted(std::vector<double> values) {

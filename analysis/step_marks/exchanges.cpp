@@ -27,13 +27,13 @@ public:
     for (auto& [own, messages] : messages_of_) {
       // A single kernel does all at once; several sequential kernels add up.
       const bool one_after_other = messages.launches.size() > 1 && messages.partners.size() > 1;
-      const bool all_train = std::all_of(
-          messages.partners.begin(), messages.partners.end(),
-          [&](const RankStretch& one) { return model::names_rank(plan_.ranks, one.rank); });
+      const bool all_train = std::ranges::all_of(messages.partners, [&](const RankStretch& one) {
+        return model::names_rank(plan_.ranks, one.rank);
+      });
       if (!messages.are_known || one_after_other || messages.partners.empty() || !all_train ||
           has_collective(own))
         continue;
-      plan_.stretches[static_cast<std::size_t>(own.declaration)].exchanges.push_back(
+      plan_.stretches[own.declaration].exchanges.push_back(
           {own.rank,
            {messages.partners.begin(), messages.partners.end()},
            is_complete(own, messages.partners)});
@@ -52,8 +52,8 @@ private:
     auto around = stretches_around_.find(side.operation);
     if (around == stretches_around_.end())
       return nullptr;
-    auto found = std::find_if(around->second.begin(), around->second.end(), [&](int declaration) {
-      const StretchDecl& stretch = plan_.stretches[static_cast<std::size_t>(declaration)];
+    auto found = std::ranges::find_if(around->second, [&](int declaration) {
+      const StretchDecl& stretch = plan_.stretches[declaration];
       return stretch.activity == model::Activity::communication && stretch.stream == side.stream &&
              model::names_rank(stretch.ranks, side.rank);
     });
@@ -86,9 +86,9 @@ private:
   }
 
   bool has_collective(const RankStretch& own) const {
-    const StretchDecl& stretch = plan_.stretches[static_cast<std::size_t>(own.declaration)];
+    const StretchDecl& stretch = plan_.stretches[own.declaration];
     for (int i = stretch.begin + 1; i < stretch.end; ++i) {
-      const model::Operation& operation = schedule_.operations[static_cast<std::size_t>(i)];
+      const model::Operation& operation = schedule_.operations[i];
       const auto* collective = std::get_if<model::CollectiveOp>(&operation.what);
       if (collective != nullptr && collective->stream == stretch.stream &&
           model::names_rank(operation.ranks, own.rank))
@@ -100,7 +100,7 @@ private:
   bool is_complete(const RankStretch& own, const std::set<RankStretch>& partners) const {
     std::set<RankStretch> all = partners;
     all.insert(own);
-    return std::all_of(partners.begin(), partners.end(), [&](const RankStretch& partner) {
+    return std::ranges::all_of(partners, [&](const RankStretch& partner) {
       auto found = messages_of_.find(partner);
       return found != messages_of_.end() && found->second.partners.size() + 1 == all.size() &&
              std::includes(all.begin(), all.end(), found->second.partners.begin(),

@@ -108,7 +108,7 @@ StepTimes times_of(const CellSteps& cell, const TransferTimes& transfers, const 
   timeline::BusySets busy;
   std::map<Activity, Spans> by_activity;
   for (const Stretch& stretch : step.stretches) {
-    Activity activity = cell.plan.stretches[static_cast<std::size_t>(stretch.declaration)].activity;
+    Activity activity = cell.plan.stretches[stretch.declaration].activity;
     if (activity == Activity::communication) {
       busy.communication.push_back(stretch.span);
       busy.transfer.push_back(
@@ -151,7 +151,7 @@ StepTimes times_of(const CellSteps& cell, const TransferTimes& transfers, const 
 std::int64_t ready_ns(const StepPlan& plan, const std::map<int, std::int64_t>& end_ns,
                       const Stretch& stretch) {
   std::optional<std::int64_t> latest;
-  for (int other : plan.stretches[static_cast<std::size_t>(stretch.declaration)].ready_after)
+  for (int other : plan.stretches[stretch.declaration].ready_after)
     if (auto end = end_ns.find(other); end != end_ns.end())
       latest = std::max(latest.value_or(end->second), end->second);
   return std::min(latest.value_or(stretch.span.begin), stretch.span.begin);
@@ -191,8 +191,7 @@ std::vector<BucketTimes> bucket_times(const CellSteps& cell) {
     std::map<int, std::int64_t> end_ns; // by declaration
     for (const Stretch& stretch : step.stretches) {
       end_ns[stretch.declaration] = stretch.span.end;
-      if (cell.plan.stretches[static_cast<std::size_t>(stretch.declaration)].activity !=
-          Activity::communication)
+      if (cell.plan.stretches[stretch.declaration].activity != Activity::communication)
         continue;
       Values& values = by_declaration[stretch.declaration];
       auto since_begin = [&](std::int64_t at_ns) {
@@ -207,7 +206,7 @@ std::vector<BucketTimes> bucket_times(const CellSteps& cell) {
   }
   std::vector<BucketTimes> out;
   for (auto& [declaration, values] : by_declaration) {
-    const StretchDecl& what = cell.plan.stretches[static_cast<std::size_t>(declaration)];
+    const StretchDecl& what = cell.plan.stretches[declaration];
     out.push_back({.label = what.label,
                    .ranks = what.ranks.empty() ? cell.plan.ranks : what.ranks,
                    .ready_ns = median(std::move(values.ready_ns)),
@@ -248,9 +247,8 @@ base::Result<StepFigures> step_figures(const model::Schedule& schedule, int worl
     all_wait_ns += sum.exposed_wait_ns;
     least_wait_ns = std::min(least_wait_ns, sum.exposed_wait_ns);
   }
-  const bool by_messages =
-      std::any_of(cell.plan.stretches.begin(), cell.plan.stretches.end(),
-                  [](const StretchDecl& one) { return !one.exchanges.empty(); });
+  const bool by_messages = std::ranges::any_of(
+      cell.plan.stretches, [](const StretchDecl& one) { return !one.exchanges.empty(); });
   if (all_wait_ns > 0 && !by_messages)
     figures.stragglers_ns =
         figures.times.exposed_wait_ns *

@@ -26,7 +26,7 @@ constexpr std::string_view k_step = "step";
 constexpr std::string_view k_step_end = "step end";
 
 const MarkerOp* marker_at(const model::Schedule& schedule, int index) {
-  return std::get_if<MarkerOp>(&schedule.operations[static_cast<std::size_t>(index)].what);
+  return std::get_if<MarkerOp>(&schedule.operations[index].what);
 }
 
 // Everybody's result needs everybody's data, so nobody finishes before the last one has come.
@@ -46,19 +46,18 @@ std::vector<std::vector<int>> groups_of(const model::Schedule& schedule, const S
   std::vector<std::vector<int>> groups;
   std::set<int> unknown;
   for (int i = stretch.begin + 1; i < stretch.end; ++i) {
-    const Operation& operation = schedule.operations[static_cast<std::size_t>(i)];
+    const Operation& operation = schedule.operations[i];
     std::visit(
         [&](const auto& op) {
           if constexpr (requires { op.communicator, op.stream; }) {
             if (op.stream != stretch.stream || op.communicator < 0 ||
-                op.communicator >= static_cast<int>(schedule.communicators.size()))
+                op.communicator >= std::ssize(schedule.communicators))
               return;
-            const auto& communicator =
-                schedule.communicators[static_cast<std::size_t>(op.communicator)];
+            const auto& communicator = schedule.communicators[op.communicator];
             auto ranks = those_of(workload::members_of(communicator, world_size), operation.ranks);
             if constexpr (requires { op.collective; }) {
               if (ends_together(op.collective)) {
-                if (std::find(groups.begin(), groups.end(), ranks) == groups.end())
+                if (std::ranges::find(groups, ranks) == groups.end())
                   groups.push_back(std::move(ranks));
                 return;
               }
@@ -105,13 +104,11 @@ std::vector<int> ready_after(const model::Schedule& schedule,
   std::vector<int> declarations;
   int since = std::max(last_end_on(schedule, stretch.stream, stretch.begin), schedule.timed.first);
   for (int i = since; i < stretch.begin; ++i) {
-    const auto* wait =
-        std::get_if<model::WaitEventOp>(&schedule.operations[static_cast<std::size_t>(i)].what);
+    const auto* wait = std::get_if<model::WaitEventOp>(&schedule.operations[i].what);
     if (!wait || wait->stream != stretch.stream)
       continue;
     for (int j = i - 1; j >= schedule.timed.first; --j) {
-      const auto* record =
-          std::get_if<model::RecordEventOp>(&schedule.operations[static_cast<std::size_t>(j)].what);
+      const auto* record = std::get_if<model::RecordEventOp>(&schedule.operations[j].what);
       if (!record || record->event != wait->event)
         continue;
       if (int one = stretch_before(stretches, record->stream, j);
@@ -127,8 +124,7 @@ std::vector<int> ready_after(const model::Schedule& schedule,
 std::vector<int> markers_of(const model::Schedule& schedule, int rank) {
   std::vector<int> indexes;
   for (int i = schedule.timed.first; i < schedule.timed.last; ++i)
-    if (marker_at(schedule, i) &&
-        model::names_rank(schedule.operations[static_cast<std::size_t>(i)].ranks, rank))
+    if (marker_at(schedule, i) && model::names_rank(schedule.operations[i].ranks, rank))
       indexes.push_back(i);
   return indexes;
 }
@@ -203,7 +199,7 @@ Result<StepPlan> plan_of(const model::Schedule& schedule, int world_size) {
     const MarkerOp* marker = marker_at(schedule, i);
     if (!marker)
       continue;
-    const std::vector<int>& named = schedule.operations[static_cast<std::size_t>(i)].ranks;
+    const std::vector<int>& named = schedule.operations[i].ranks;
     std::vector<int> ranks = those_of(everybody, named);
     if (marker->edge == MarkerEdge::point) {
       if (marker->label == k_step && plan.first < 0) {
@@ -267,13 +263,13 @@ Result<CellSteps> read_steps(const model::Schedule& schedule, int world_size,
     return std::tuple(mark.rank, mark.batch, mark.iteration, mark.operation);
   };
   std::vector<model::Mark> sorted = marks;
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [&](const model::Mark& a, const model::Mark& b) { return place(a) < place(b); });
+  std::ranges::stable_sort(
+      sorted, [&](const model::Mark& a, const model::Mark& b) { return place(a) < place(b); });
   std::map<int, std::vector<std::pair<int, int>>> by_rank; // batch, iteration
   CellSteps out;
   for (std::size_t first = 0, last = 0; first < sorted.size(); first = last) {
     const model::Mark& mark = sorted[first];
-    if (std::find(plan.ranks.begin(), plan.ranks.end(), mark.rank) == plan.ranks.end())
+    if (std::ranges::find(plan.ranks, mark.rank) == plan.ranks.end())
       return fail(Errc::protocol, "rank {} has marks, and does not train", mark.rank);
     while (last < sorted.size() && sorted[last].rank == mark.rank &&
            sorted[last].batch == mark.batch)

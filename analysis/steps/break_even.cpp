@@ -76,7 +76,7 @@ std::optional<std::vector<BoundBy>> also_possible(const std::vector<StepProcess>
     for (double other_end : {other->low, other->high})
       for (double computing_end_ns : {computing->low, computing->high}) {
         const BoundBy one = verdict(exposed_end, other_end, computing_end_ns);
-        if (one != found && std::find(possible.begin(), possible.end(), one) == possible.end())
+        if (one != found && std::ranges::find(possible, one) == possible.end())
           possible.push_back(one);
       }
   return possible;

@@ -82,17 +82,16 @@ public:
       if (one.step.parts == StepParts::all && !one.processes.empty() &&
           one.data != DataState::wrong && one.step.copies_input())
         steps.push_back(&one);
-    std::stable_sort(steps.begin(), steps.end(), [](const StepResult* a, const StepResult* b) {
+    std::ranges::stable_sort(steps, [](const StepResult* a, const StepResult* b) {
       return copy_of(*a).from < copy_of(*b).from; // pinned first
     });
     for (const StepResult* one : steps)
       against_none(*one);
     for (const StepResult* one : steps)
       against_pinned(*one);
-    std::stable_sort(out_.all.begin(), out_.all.end(),
-                     [](const CopyComparison& a, const CopyComparison& b) {
-                       return a.after->step.ranks.size() < b.after->step.ranks.size();
-                     });
+    std::ranges::stable_sort(out_.all, [](const CopyComparison& a, const CopyComparison& b) {
+      return a.after->step.ranks.size() < b.after->step.ranks.size();
+    });
     judge();
     return std::move(out_);
   }

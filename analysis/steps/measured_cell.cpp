@@ -16,8 +16,8 @@ const model::Cell* cell_of(const model::Run& run, const StepResult& result) {
 std::vector<int> hosts_of(const model::Run& run) {
   std::vector<int> hosts(run.header.ranks.size(), 0);
   for (const model::RankPlace& place : run.header.ranks)
-    if (place.rank >= 0 && place.rank < static_cast<int>(hosts.size()))
-      hosts[static_cast<std::size_t>(place.rank)] = place.host;
+    if (place.rank >= 0 && place.rank < std::ssize(hosts))
+      hosts[place.rank] = place.host;
   return hosts;
 }
 

@@ -12,7 +12,7 @@ using model::StepParts;
 
 const StepResult* with_parts(const std::vector<StepResult>& results, const StepResult& all,
                              StepParts parts) {
-  auto found = std::find_if(results.begin(), results.end(), [&](const StepResult& other) {
+  auto found = std::ranges::find_if(results, [&](const StepResult& other) {
     return other.step.parts == parts && same_step(other, all) && other.data != DataState::wrong;
   });
   return found == results.end() ? nullptr : &*found;

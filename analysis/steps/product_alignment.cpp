@@ -20,13 +20,12 @@ std::optional<ProductAlignment> product_alignment(const model::Run& run, const S
   const model::Schedule* schedule = &cell->schedule;
   ProductAlignment found;
   for (int i = schedule->timed.first; i < schedule->timed.last; ++i) {
-    const model::Operation& operation = schedule->operations[static_cast<std::size_t>(i)];
+    const model::Operation& operation = schedule->operations[i];
     const auto* gemm = std::get_if<model::GemmOp>(&operation.what);
     if (!gemm || !model::uses_tensor_cores(gemm->type, gemm->math))
       continue;
-    const auto ranks = static_cast<std::size_t>(
-        std::count_if(step.step.ranks.begin(), step.step.ranks.end(),
-                      [&](int rank) { return model::names_rank(operation.ranks, rank); }));
+    const auto ranks = static_cast<std::size_t>(std::ranges::count_if(
+        step.step.ranks, [&](int rank) { return model::names_rank(operation.ranks, rank); }));
     found.products += ranks;
     if (std::string edges =
             model::unaligned_edges(gemm->m, gemm->n, gemm->k, gemm->type, gemm->layout, gemm->math);

@@ -55,7 +55,7 @@ std::vector<std::string> remarks_on(const StepResult& base, const StepResult& at
 }
 
 const StepResult* alone_of(const std::vector<StepResult>& results, const StepResult& all) {
-  auto found = std::find_if(results.begin(), results.end(), [&](const StepResult& other) {
+  auto found = std::ranges::find_if(results, [&](const StepResult& other) {
     return other.step.parts == StepParts::compute && same_step(other, all);
   });
   return found == results.end() ? nullptr : &*found;
@@ -69,7 +69,7 @@ std::optional<ScalingPoint> point_of(const std::vector<StepResult>& results, con
   const double ideal = ideal_of(base, at);
   const StepResult* alone = alone_of(results, at);
   const bool all_have_alone =
-      alone && std::all_of(at.processes.begin(), at.processes.end(), [&](const StepProcess& one) {
+      alone && std::ranges::all_of(at.processes, [&](const StepProcess& one) {
         return alone->process_of(one.trial) != nullptr;
       });
   std::vector<double> efficiencies;
@@ -105,7 +105,7 @@ std::optional<ScalingPoint> point_of(const std::vector<StepResult>& results, con
 
 ScalingKind kind_of(const std::vector<ScalingPoint>& points) {
   auto all_equal = [&](auto value) {
-    return std::all_of(points.begin(), points.end(), [&](const ScalingPoint& point) {
+    return std::ranges::all_of(points, [&](const ScalingPoint& point) {
       return std::abs(value(*point.result) / value(*points.front().result) - 1) < 1e-9;
     });
   };
@@ -180,7 +180,7 @@ std::vector<Scaling> scalings(const std::vector<StepResult>& results) {
     if (result.step.parts == StepParts::all && !result.processes.empty() &&
         result.data != DataState::wrong)
       left.push_back(&result);
-  std::stable_sort(left.begin(), left.end(), [](const StepResult* a, const StepResult* b) {
+  std::ranges::stable_sort(left, [](const StepResult* a, const StepResult* b) {
     return a->step.ranks.size() < b->step.ranks.size();
   });
   std::vector<Scaling> out;

@@ -40,7 +40,7 @@ void add_process(StepResult& result, std::vector<double>& sm_clock_mhz, const Ru
     return;
   }
   std::string refusal = fmt::format("trial {}: {}", process.trial, figures.error().text());
-  if (std::find(result.refusals.begin(), result.refusals.end(), refusal) == result.refusals.end())
+  if (std::ranges::find(result.refusals, refusal) == result.refusals.end())
     result.refusals.push_back(std::move(refusal));
 }
 
@@ -103,8 +103,8 @@ void finish(StepResult& result) {
 } // namespace
 
 const StepProcess* StepResult::process_of(int trial) const {
-  auto found = std::find_if(processes.begin(), processes.end(),
-                            [&](const StepProcess& process) { return process.trial == trial; });
+  auto found = std::ranges::find_if(
+      processes, [&](const StepProcess& process) { return process.trial == trial; });
   return found == processes.end() ? nullptr : &*found;
 }
 

@@ -70,21 +70,19 @@ void add_evidence(const model::Evidence& evidence, SmokeTest& into) {
   for (const ConnectionLine& line : log.connections) {
     ChosenTransport transport{line.from_rank, line.to_rank, line.from_gpu, line.to_gpu,
                               line.transport};
-    if (std::find(into.transports.begin(), into.transports.end(), transport) ==
-        into.transports.end())
+    if (std::ranges::find(into.transports, transport) == into.transports.end())
       into.transports.push_back(std::move(transport));
   }
   for (const ChoiceLine& line : log.choices) {
     ChosenAlgorithm choice{line.function, line.bytes, line.algorithm, line.protocol, line.channels};
-    if (std::find(into.algorithms.begin(), into.algorithms.end(), choice) == into.algorithms.end())
+    if (std::ranges::find(into.algorithms, choice) == into.algorithms.end())
       into.algorithms.push_back(std::move(choice));
   }
   if (log.network.empty())
     return;
-  auto same =
-      std::find_if(into.networks.begin(), into.networks.end(), [&](const ChosenNetwork& one) {
-        return one.name == log.network && one.interfaces == log.interfaces;
-      });
+  auto same = std::ranges::find_if(into.networks, [&](const ChosenNetwork& one) {
+    return one.name == log.network && one.interfaces == log.interfaces;
+  });
   if (same == into.networks.end())
     same = into.networks.insert(same, {{}, log.network, log.interfaces, log.network_lines});
   same->ranks.push_back(evidence.rank);
@@ -119,8 +117,8 @@ SmokeTest smoke_test_of(const model::TrialRecord& record, std::string name) {
 }
 
 bool Case::looked_at() const {
-  return std::all_of(surveys.begin(), surveys.end(),
-                     [](const model::Survey& survey) { return survey.worker_problem.empty(); });
+  return std::ranges::all_of(
+      surveys, [](const model::Survey& survey) { return survey.worker_problem.empty(); });
 }
 
 const model::HostSurvey* Case::host_of(const model::Survey& survey) const {

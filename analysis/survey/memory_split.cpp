@@ -68,7 +68,7 @@ std::vector<MemorySplit> memory_splits(const model::TrialRecord& trial,
 }
 
 std::vector<MemorySplit> memory_splits(const model::Run& run) {
-  auto first = std::find_if(run.trials.begin(), run.trials.end(), is_first);
+  auto first = std::ranges::find_if(run.trials, is_first);
   std::vector<MemorySplit> all;
   std::set<std::string> seen;
   auto add = [&](bool by_default) {

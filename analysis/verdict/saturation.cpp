@@ -21,8 +21,8 @@ bool counts(const SettingResult& result) {
 Saturation saturation_of(const std::vector<const SettingResult*>& curve) {
   auto busbw = [](const SettingResult* one) { return *one->busbw_gb_per_s; };
   Saturation found{.largest = curve.back(), .sizes = curve.size()};
-  found.best = *std::max_element(curve.begin(), curve.end(),
-                                 [&](auto* a, auto* b) { return busbw(a) < busbw(b); });
+  found.best =
+      *std::ranges::max_element(curve, [&](auto* a, auto* b) { return busbw(a) < busbw(b); });
   const double enough = k_saturated_share * busbw(found.best);
   for (auto one = curve.rbegin(); one != curve.rend() && busbw(*one) >= enough; ++one)
     found.from = *one;
@@ -43,7 +43,7 @@ std::vector<Saturation> saturations(const std::vector<SettingResult>& results) {
   for (const SettingResult& result : results) {
     if (!counts(result))
       continue;
-    auto same = std::find_if(curves.begin(), curves.end(), [&](const auto& curve) {
+    auto same = std::ranges::find_if(curves, [&](const auto& curve) {
       return curve.front()->setting == result.setting && same_family(*curve.front(), result);
     });
     if (same == curves.end())
@@ -53,8 +53,8 @@ std::vector<Saturation> saturations(const std::vector<SettingResult>& results) {
   }
   std::vector<Saturation> found;
   for (auto& curve : curves) {
-    std::stable_sort(curve.begin(), curve.end(),
-                     [](auto* a, auto* b) { return a->label.bytes < b->label.bytes; });
+    std::ranges::stable_sort(curve,
+                             [](auto* a, auto* b) { return a->label.bytes < b->label.bytes; });
     if (curve.size() >= k_least_sizes)
       found.push_back(saturation_of(curve));
   }

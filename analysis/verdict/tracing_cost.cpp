@@ -23,7 +23,7 @@ std::vector<TracingCost> tracing_costs(const RunSummary& run) {
     return costs;
   std::vector<SettingResult> untraced = setting_results(run);
   for (SettingResult& traced : all_traced) {
-    auto twin = std::find_if(untraced.begin(), untraced.end(), [&](const SettingResult& other) {
+    auto twin = std::ranges::find_if(untraced, [&](const SettingResult& other) {
       return same_family(other, traced) && other.label.bytes == traced.label.bytes &&
              other.is_default == traced.is_default && other.settings == traced.settings &&
              other.setting == traced.setting;

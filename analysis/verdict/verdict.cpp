@@ -52,8 +52,7 @@ void compare_arms(const std::vector<SettingResult>& results, Verdicts& verdicts)
     if (!test)
       continue;
     verdicts.arms.push_back({&result, *test});
-    distances[static_cast<std::size_t>(size_class(result.label.bytes))].push_back(
-        distance(test->ratio));
+    distances[size_class(result.label.bytes)].push_back(distance(test->ratio));
     p_values.push_back(test->p);
     verdicts.arms_differ += test->interval.low > 1 || test->interval.high < 1;
   }
@@ -180,7 +179,7 @@ Verdicts judge(const std::vector<SettingResult>& results) {
     one.tests = tests_of(one, typical);
     take_most_careful(one);
     one.throttled = setting.throttled_processes + baseline->throttled_processes > 0;
-    const auto& floor = verdicts.floors[static_cast<std::size_t>(size_class(setting.label.bytes))];
+    const auto& floor = verdicts.floors[size_class(setting.label.bytes)];
     one.why_not_decided = why_not_decided(one, floor);
     if (one.why_not_decided.empty()) {
       tested.push_back(verdicts.comparisons.size());
@@ -192,8 +191,7 @@ Verdicts judge(const std::vector<SettingResult>& results) {
   auto adjusted = holm_adjusted(p_values);
   for (std::size_t i = 0; i < tested.size(); ++i) {
     Comparison& one = verdicts.comparisons[tested[i]];
-    double floor =
-        verdicts.floors[static_cast<std::size_t>(size_class(one.setting->label.bytes))]->ratio;
+    double floor = verdicts.floors[size_class(one.setting->label.bytes)]->ratio;
     one.adjusted_p = adjusted[i];
     // Holm's strictest step: the ratio that would have had a verdict regardless of the other
     // comparisons.

@@ -42,7 +42,7 @@ Ancestor look_at(pid_t pid) {
 
 bool is_launcher(std::string_view name) {
   constexpr std::array k_names{"mpirun", "mpiexec", "orterun", "orted", "prterun", "prted"};
-  return std::find(k_names.begin(), k_names.end(), name) != k_names.end();
+  return std::ranges::find(k_names, name) != k_names.end();
 }
 
 // The CPUs that the launcher, or its daemon on this host, may use itself. So a taskset around

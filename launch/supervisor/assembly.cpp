@@ -31,7 +31,7 @@ std::vector<int> host_numbers(const std::vector<SupervisorReport>& reports) {
   std::vector<std::string> seen;
   std::vector<int> numbers;
   for (const SupervisorReport& report : reports) {
-    auto found = std::find(seen.begin(), seen.end(), report.boot_id);
+    auto found = std::ranges::find(seen, report.boot_id);
     numbers.push_back(static_cast<int>(found - seen.begin()));
     if (found == seen.end())
       seen.push_back(report.boot_id);
@@ -52,7 +52,7 @@ std::vector<model::RankVariable> environment_of_ranks(const std::vector<Supervis
     }
   }
   auto value_at = [&](int supervisor, const std::string& name) {
-    const Values& of_one = values.at(static_cast<std::size_t>(supervisor));
+    const Values& of_one = values.at(supervisor);
     auto found = of_one.find(name);
     return found == of_one.end() ? std::nullopt : std::optional(found->second);
   };
@@ -126,7 +126,7 @@ Result<void> check_agreement(const std::vector<SupervisorReport>& reports) {
   if (auto ranks = ranks_that_differ(&SupervisorReport::version); !ranks.empty())
     return refuse(ranks,
                   fmt::format("run another version than rank 0 ({}): {}", leader.version,
-                              reports[static_cast<std::size_t>(ranks.front())].version),
+                              reports[ranks.front()].version),
                   "install the same ncclprobe on every host");
   for (const SupervisorReport& report : reports) {
     if (!report.inventory || !leader.inventory)
@@ -178,17 +178,15 @@ Result<Layout> make_layout(const std::vector<SupervisorReport>& reports,
   for (const model::Host& host : hosts)
     layout.hosts.push_back(host.hostname);
   bool on_gpus = backend == "nvidia";
-  auto gpus = [&](int host) {
-    return static_cast<int>(hosts[static_cast<std::size_t>(host)].gpus.size());
-  };
+  auto gpus = [&](int host) { return static_cast<int>(hosts[host].gpus.size()); };
   std::vector<int> numbers = host_numbers(reports);
   std::map<int, int> used; // devices taken by host
   auto add_rank = [&](int supervisor) {
-    int host = numbers[static_cast<std::size_t>(supervisor)];
+    int host = numbers[supervisor];
     int place = used[host]++;
-    bool named = place < static_cast<int>(choice.devices.size());
-    layout.placements.push_back({layout.ranks(), supervisor, host,
-                                 named ? choice.devices[static_cast<std::size_t>(place)] : place});
+    bool named = place < std::ssize(choice.devices);
+    layout.placements.push_back(
+        {layout.ranks(), supervisor, host, named ? choice.devices[place] : place});
   };
   auto wanted = [&](int host) {
     return !choice.devices.empty() ? static_cast<int>(choice.devices.size())
@@ -201,20 +199,20 @@ Result<Layout> make_layout(const std::vector<SupervisorReport>& reports,
     for (int rank = 0; rank < count; ++rank)
       add_rank(0);
   } else if (choice.share == DeviceChoice::Share::all_gpus && on_gpus && alone) {
-    for (int supervisor = 0; supervisor < static_cast<int>(reports.size()); ++supervisor)
-      for (int i = 0; i < wanted(numbers[static_cast<std::size_t>(supervisor)]); ++i)
+    for (int supervisor = 0; supervisor < std::ssize(reports); ++supervisor)
+      for (int i = 0; i < wanted(numbers[supervisor]); ++i)
         add_rank(supervisor);
   } else {
-    if (ranks && *ranks != static_cast<int>(reports.size()))
+    if (ranks && *ranks != std::ssize(reports))
       return fail(Error{Errc::invalid_argument,
                         fmt::format("--ranks {} does not fit {} MPI ranks", *ranks, reports.size()),
                         "leave --ranks out under mpirun"});
-    for (int supervisor = 0; supervisor < static_cast<int>(reports.size()); ++supervisor)
+    for (int supervisor = 0; supervisor < std::ssize(reports); ++supervisor)
       add_rank(supervisor);
   }
   if (layout.placements.empty())
     return fail(Errc::invalid_argument, "there is no rank to run");
-  for (int host = 0; on_gpus && host < static_cast<int>(hosts.size()); ++host) {
+  for (int host = 0; on_gpus && host < std::ssize(hosts); ++host) {
     std::vector<int> without;
     for (const RankPlacement& placement : layout.placements)
       if (placement.host == host && placement.device >= gpus(host))
@@ -222,8 +220,7 @@ Result<Layout> make_layout(const std::vector<SupervisorReport>& reports,
     if (!without.empty())
       return fail(Error{Errc::unavailable,
                         fmt::format("rank(s) {} on {} have no GPU: the host has {}",
-                                    model::format_ranks(without),
-                                    layout.hosts[static_cast<std::size_t>(host)], gpus(host)),
+                                    model::format_ranks(without), layout.hosts[host], gpus(host)),
                         "start one rank a GPU, or use --backend host"});
   }
   return layout;

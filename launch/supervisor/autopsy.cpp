@@ -31,15 +31,15 @@ std::vector<Subject> subjects_of(const std::vector<TrialReport>& reports) {
     for (const WorkerReport& worker : report.workers)
       for (const RankReport& rank : worker.ranks)
         subjects.push_back({&rank, &worker});
-  std::sort(subjects.begin(), subjects.end(),
-            [](const Subject& a, const Subject& b) { return a.rank->rank < b.rank->rank; });
+  std::ranges::sort(subjects,
+                    [](const Subject& a, const Subject& b) { return a.rank->rank < b.rank->rank; });
   return subjects;
 }
 
 std::vector<Subject> only(const std::vector<Subject>& all, const std::vector<int>& ranks) {
   std::vector<Subject> some;
   for (const Subject& one : all)
-    if (std::find(ranks.begin(), ranks.end(), one.rank->rank) != ranks.end())
+    if (std::ranges::find(ranks, one.rank->rank) != ranks.end())
       some.push_back(one);
   return some;
 }
@@ -66,8 +66,8 @@ std::string by_groups(const std::vector<Subject>& subjects, Text text_of) {
     std::string text = text_of(one);
     if (text.empty())
       continue;
-    auto found = std::find_if(groups.begin(), groups.end(),
-                              [&](const auto& group) { return group.first == text; });
+    auto found =
+        std::ranges::find_if(groups, [&](const auto& group) { return group.first == text; });
     if (found == groups.end())
       found = groups.insert(groups.end(), {text, {}});
     found->second.push_back(one.rank->rank);
@@ -126,9 +126,8 @@ std::string mismatch(const std::vector<Subject>& subjects) {
           return setting.value.empty() ? "empty" : setting.value;
       return "not set";
     };
-    bool same = std::all_of(subjects.begin(), subjects.end(), [&](const Subject& one) {
-      return value_of(one) == value_of(subjects.front());
-    });
+    bool same = std::ranges::all_of(
+        subjects, [&](const Subject& one) { return value_of(one) == value_of(subjects.front()); });
     auto stored_value_of = [&](const Subject& one) {
       return base::stored_value(name, value_of(one));
     };
@@ -162,11 +161,10 @@ std::string phase_in_words(const RankReport& rank, const model::WorkerRecord& wo
     words = "device ready";
   if (rank.phase == "communicator_init")
     words = "communicator init";
-  bool in_cell = rank.phase == "cell" && rank.cell >= 0 &&
-                 rank.cell < static_cast<int>(spec.cells.size()) &&
+  bool in_cell = rank.phase == "cell" && rank.cell >= 0 && rank.cell < std::ssize(spec.cells) &&
                  !rank.results.contains(rank.cell);
   if (in_cell)
-    words = describe(spec.cells[static_cast<std::size_t>(rank.cell)].label);
+    words = describe(spec.cells[rank.cell].label);
   else if (rank.phase == "cell")
     words = "between cells";
   if (worker.position.empty())
@@ -209,7 +207,7 @@ std::string probable_cause(const Trouble& cause, const std::vector<int>& stuck,
   if (!waiting.empty() && !absent.empty())
     return name_ranks(absent) + " did not reach the point where " + name_ranks(waiting) +
            (waiting.size() == 1 ? " waits" : " wait");
-  bool in_cell = cause.cell >= 0 && cause.cell < static_cast<int>(spec.cells.size());
+  bool in_cell = cause.cell >= 0 && cause.cell < std::ssize(spec.cells);
   if (in_cell && stuck.size() < all.size())
     return fmt::format("{} or {} connection to the others, which finished this operation",
                        name_ranks(stuck), stuck.size() == 1 ? "its" : "their");

@@ -29,8 +29,9 @@ std::vector<int> cpus_near(const std::string& bus_id, const std::filesystem::pat
   if (colon == std::string::npos || colon < 4)
     return {};
   std::string name = bus_id.substr(colon - 4);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  std::ranges::transform(name, name.begin(), [](unsigned char letter) {
+    return static_cast<char>(std::tolower(letter));
+  });
   std::filesystem::path device = sysfs / "bus/pci/devices" / name;
   std::string node = first_line(device / "numa_node");
   if (node.empty() || node.front() == '-') // -1: the firmware does not report it

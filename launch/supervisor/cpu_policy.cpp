@@ -69,7 +69,7 @@ Result<Cpus> own_core(const HostCpus& host, const Cpus& allowed, int rank) {
   std::set<int> firsts;
   for (int cpu : candidates)
     firsts.insert(core_of(cpu, host.sysfs).front());
-  if (place >= static_cast<int>(firsts.size()))
+  if (place >= std::ssize(firsts))
     return fail(Errc::unsupported, "rank {} is number {} to choose a core of {}, and there are {}",
                 rank, place + 1, in_words(candidates), firsts.size());
   return common(core_of(*std::next(firsts.begin(), place), host.sysfs), candidates);

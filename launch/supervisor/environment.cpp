@@ -32,16 +32,16 @@ std::string_view name_of(std::string_view entry) {
 } // namespace
 
 bool is_launcher_variable(std::string_view name) {
-  return std::any_of(k_prefixes.begin(), k_prefixes.end(),
-                     [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
-         std::find(k_names.begin(), k_names.end(), name) != k_names.end();
+  return std::ranges::any_of(k_prefixes,
+                             [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
+         std::ranges::find(k_names, name) != k_names.end();
 }
 
 std::vector<std::string> worker_environment(const std::vector<std::string>& inherited,
                                             const std::vector<model::Setting>& settings) {
   auto is_set = [&](std::string_view name) {
-    return std::any_of(settings.begin(), settings.end(),
-                       [&](const model::Setting& setting) { return setting.name == name; });
+    return std::ranges::any_of(settings,
+                               [&](const model::Setting& setting) { return setting.name == name; });
   };
   std::vector<std::string> environment;
   for (const std::string& entry : inherited)

@@ -180,7 +180,7 @@ void MpiFleet::leave_the_world() {
   if (!finish(request, base::Deadline::after(k_roll_call_patience)))
     base::raise(base::Errc::unavailable,
                 "rank {} on {}: all hosts reach rank 0, but some do not reach each other over MPI",
-                rank_, hosts_.at(static_cast<std::size_t>(rank_)));
+                rank_, hosts_.at(rank_));
   world_ = own;
   NCCLPROBE_MPI(MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN));
 }
@@ -228,7 +228,7 @@ std::string MpiFleet::description() const {
   MPI_Get_library_version(words, &length);
   std::string text(words, static_cast<std::size_t>(length));
   text = text.substr(0, text.find_first_of(",\n"));
-  std::replace(text.begin(), text.end(), '\t', ' ');
+  std::ranges::replace(text, '\t', ' ');
   return text;
 }
 
@@ -258,7 +258,7 @@ bool MpiFleet::begin_receive(int from, int tag, Receiving& into) {
   int size = 0;
   NCCLPROBE_MPI(MPI_Get_count(&status, MPI_BYTE, &size));
   into.message.from = status.MPI_SOURCE;
-  into.message.bytes.resize(static_cast<std::size_t>(size));
+  into.message.bytes.resize(size);
   NCCLPROBE_MPI(MPI_Imrecv(into.message.bytes.data(), size, MPI_BYTE, &message, &into.request));
   return true;
 }

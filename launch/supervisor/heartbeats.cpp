@@ -18,7 +18,7 @@ Heartbeats::Heartbeats(int supervisors)
     : heard_ns_(static_cast<std::size_t>(supervisors)), looked_ns_(base::monotonic_ns()) {}
 
 void Heartbeats::heard(int from) {
-  heard_ns_.at(static_cast<std::size_t>(from)) = base::monotonic_ns();
+  heard_ns_.at(from) = base::monotonic_ns();
 }
 
 void Heartbeats::expect() {
@@ -36,7 +36,7 @@ void Heartbeats::look(std::int64_t now_ns) {
 }
 
 bool Heartbeats::silent(int supervisor, std::chrono::nanoseconds longer_than) const {
-  std::int64_t heard_ns = heard_ns_.at(static_cast<std::size_t>(supervisor));
+  std::int64_t heard_ns = heard_ns_.at(supervisor);
   return expecting() && looked_ns_ - std::max(heard_ns, since_ns_) > longer_than.count();
 }
 

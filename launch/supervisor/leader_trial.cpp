@@ -60,7 +60,7 @@ void LeaderTrial::start() {
   started_ns_ = base::monotonic_ns();
   backstop_ns_ = clock_.in(all_deadlines(spec_) + options_.prepare_patience + k_backstop_slack);
   TrialOrder order{model::write_json(spec_)};
-  for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
+  for (int supervisor = 0; supervisor < std::ssize(reports_); ++supervisor)
     tell_(supervisor, order);
 }
 
@@ -93,7 +93,7 @@ void LeaderTrial::on_exchange(wire::Exchange part) {
     return;
   std::set<int> supervisors;
   for (int rank : members)
-    supervisors.insert(supervisor_of_rank_[static_cast<std::size_t>(rank)]);
+    supervisors.insert(supervisor_of_rank_[rank]);
   for (int supervisor : supervisors)
     tell_(supervisor, ExchangeWhole{whole});
   exchanges_.erase(found);
@@ -110,7 +110,7 @@ void LeaderTrial::on_trouble(Trouble trouble) {
     cause_ = std::move(trouble);
   } else if (trouble.kind == cause_->kind && trouble.reason == cause_->reason) {
     cause_->ranks.insert(cause_->ranks.end(), trouble.ranks.begin(), trouble.ranks.end());
-    std::sort(cause_->ranks.begin(), cause_->ranks.end());
+    std::ranges::sort(cause_->ranks);
   }
   // An error may follow from a crash that is not reported yet. Stopping at once would hide the
   // crash.
@@ -129,7 +129,7 @@ void LeaderTrial::send_stop(Haste haste) {
   reports_due_ns_ = clock_.in(options_.where_wait + total_wait(ladder) + k_report_slack);
   heartbeats_.expect();
   // Also to those that have reported: their prepared workers must not be used after a failure.
-  for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
+  for (int supervisor = 0; supervisor < std::ssize(reports_); ++supervisor)
     tell_(supervisor, StopOrder{haste, ask});
 }
 
@@ -146,7 +146,7 @@ void LeaderTrial::show_progress_from_now_on() {
 void LeaderTrial::show_progress() {
   if (!options_.on_progress || progress_.empty() || !shows_progress_)
     return;
-  auto slowest = std::min_element(progress_.begin(), progress_.end(), [](auto& a, auto& b) {
+  auto slowest = std::ranges::min_element(progress_, [](auto& a, auto& b) {
     return std::pair(a.second.cells_done, a.second.stage) <
            std::pair(b.second.cells_done, b.second.stage);
   });
@@ -159,7 +159,7 @@ void LeaderTrial::show_progress() {
 }
 
 void LeaderTrial::on_report(int from, TrialReport report) {
-  reports_[static_cast<std::size_t>(from)] = std::move(report);
+  reports_[from] = std::move(report);
   reported_.insert(from);
   over_ = reported_.size() == reports_.size();
   if (heartbeats_.expecting()) // reports arrive one after the other, and each may take long
@@ -189,7 +189,7 @@ std::set<int> LeaderTrial::absent_from(const OpenExchange& open) const {
   std::set<int> absent;
   for (int rank : open.whole.members)
     if (!open.whole.contributions.contains(rank))
-      absent.insert(supervisor_of_rank_[static_cast<std::size_t>(rank)]);
+      absent.insert(supervisor_of_rank_[rank]);
   return absent;
 }
 
@@ -232,7 +232,7 @@ void LeaderTrial::cut_off(const OpenExchange& open, const std::set<int>& absent)
 bool LeaderTrial::all_cut_off() const {
   if (!stop_sent_)
     return false;
-  for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
+  for (int supervisor = 0; supervisor < std::ssize(reports_); ++supervisor)
     if (!reported_.contains(supervisor) && !cut_off_.contains(supervisor) &&
         !heartbeats_.silent(supervisor, options_.cut_off_after))
       return false;
@@ -240,7 +240,7 @@ bool LeaderTrial::all_cut_off() const {
 }
 
 bool LeaderTrial::over_but_for(const std::set<int>& lost) const {
-  for (int supervisor = 0; supervisor < static_cast<int>(reports_.size()); ++supervisor)
+  for (int supervisor = 0; supervisor < std::ssize(reports_); ++supervisor)
     if (!reported_.contains(supervisor) && !lost.contains(supervisor))
       return false;
   return true;

@@ -161,9 +161,9 @@ void LocalTrial::stop(const StopOrder& order) {
 
 void LocalTrial::perform(const action::Start& start) {
   wire::Start order{spec_, {}, layout_.host_of_rank(), {}};
-  order.host_of_rank.resize(static_cast<std::size_t>(spec_.ranks));
+  order.host_of_rank.resize(spec_.ranks);
   for (int rank : ranks_of(start.worker))
-    order.ranks.push_back({rank, layout_.placements[static_cast<std::size_t>(rank)].device});
+    order.ranks.push_back({rank, layout_.placements[rank].device});
   if (spec_.trace != model::TraceLevel::off) {
     std::filesystem::path folder = spec_.trace_folder; // exists only on the leader's host
     std::error_code none;                              // the next call reports errors

@@ -15,8 +15,8 @@ LocalTrials::LocalTrials(const Layout& layout, int supervisor, const SupervisorO
       tell_leader_(std::move(tell_leader)) {}
 
 LocalTrials::Numbered* LocalTrials::find(int trial) {
-  auto found = std::find_if(trials_.begin(), trials_.end(),
-                            [&](const Numbered& one) { return one.number == trial; });
+  auto found =
+      std::ranges::find_if(trials_, [&](const Numbered& one) { return one.number == trial; });
   return found == trials_.end() ? nullptr : &*found;
 }
 

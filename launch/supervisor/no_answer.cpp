@@ -13,7 +13,7 @@ base::Error no_answer(const std::set<int>& ranks, const std::vector<std::string>
                       std::chrono::nanoseconds patience) {
   std::map<std::string, std::vector<int>> ranks_by_host;
   for (int rank : ranks)
-    ranks_by_host[hosts.empty() ? "" : hosts.at(static_cast<std::size_t>(rank))].push_back(rank);
+    ranks_by_host[hosts.empty() ? "" : hosts.at(rank)].push_back(rank);
   std::string who;
   for (const auto& [host, of_host] : ranks_by_host) {
     who += (who.empty() ? "" : ", ") + name_ranks(of_host);

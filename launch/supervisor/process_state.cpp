@@ -76,8 +76,8 @@ ProcessState look_at_process(pid_t pid) {
   for (fs::directory_iterator task(folder / "task", error), end; !error && task != end;
        task.increment(error))
     threads.push_back(std::atoi(task->path().filename().c_str()));
-  std::sort(threads.begin(), threads.end(),
-            [&](int a, int b) { return std::pair(a != pid, a) < std::pair(b != pid, b); });
+  std::ranges::sort(threads,
+                    [&](int a, int b) { return std::pair(a != pid, a) < std::pair(b != pid, b); });
   if (threads.size() > k_threads)
     threads.resize(k_threads);
   for (int thread : threads) {

@@ -18,9 +18,7 @@ void RankWatch::allow(std::int64_t limit_ns, std::int64_t now_ns) {
 
 // Between two cells the deadline is the next cell's; after the last cell it is the teardown's.
 void RankWatch::allow_next_cell(int cell, std::int64_t now_ns) {
-  allow(cell < cells_ ? spec_.cells[static_cast<std::size_t>(cell)].deadline_ns
-                      : spec_.teardown_deadline_ns,
-        now_ns);
+  allow(cell < cells_ ? spec_.cells[cell].deadline_ns : spec_.teardown_deadline_ns, now_ns);
 }
 
 std::optional<std::string> RankWatch::on_hello() {

@@ -26,8 +26,8 @@ namespace fs = std::filesystem;
 constexpr std::chrono::milliseconds k_patience{200};
 
 bool is_number(const std::string& name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(),
-                                      [](char letter) { return letter >= '0' && letter <= '9'; });
+  return !name.empty() &&
+         std::ranges::all_of(name, [](char letter) { return letter >= '0' && letter <= '9'; });
 }
 
 // Files under `folder`/nccl-* that a process has mapped or open. Nothing if that may not be read.
@@ -65,9 +65,8 @@ bool stays_stuck(pid_t pid, const base::Deadline& patience) {
       return true;
     ::nanosleep(&k_pause, nullptr);
     const std::vector<KernelWait> now = kernel_waits(pid);
-    std::erase_if(waits, [&](const KernelWait& one) {
-      return std::find(now.begin(), now.end(), one) == now.end();
-    });
+    std::erase_if(waits,
+                  [&](const KernelWait& one) { return std::ranges::find(now, one) == now.end(); });
   }
   return false;
 }

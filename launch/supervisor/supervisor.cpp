@@ -218,7 +218,7 @@ void Supervisor::Impl::abandon_ahead() {
   auto goes_on = [&](const auto& entry) {
     return !entry.second.over() && !entry.second.over_but_for(lost);
   };
-  while (!until.expired() && std::any_of(leading.begin(), leading.end(), goes_on))
+  while (!until.expired() && std::ranges::any_of(leading, goes_on))
     turn();
   for (const auto& [number, one] : leading)
     note_losses(one);

@@ -23,9 +23,8 @@ void for_each_rank(const std::vector<TrialReport>& reports, Visit visit) {
 }
 
 std::string where(const Trouble& cause, const model::TrialSpec& spec) {
-  if (cause.cell >= 0 && cause.cell < static_cast<int>(spec.cells.size()))
-    return fmt::format("in cell {} ({})", cause.cell,
-                       describe(spec.cells[static_cast<std::size_t>(cause.cell)].label));
+  if (cause.cell >= 0 && cause.cell < std::ssize(spec.cells))
+    return fmt::format("in cell {} ({})", cause.cell, describe(spec.cells[cause.cell].label));
   if (cause.phase == "spawned" || cause.phase == "started")
     return "in start-up";
   if (cause.phase == "cell")
@@ -58,8 +57,8 @@ Outcome timed_out(const Trouble& cause, const model::TrialSpec& spec,
   std::string did_not;
   if (cause.cell >= 0 && cause.cell < cells) {
     sort_by([&](const RankReport& rank) { return rank.results.contains(cause.cell); });
-    did_not = fmt::format("did not finish {} within {}",
-                          describe(spec.cells[static_cast<std::size_t>(cause.cell)].label), limit);
+    did_not =
+        fmt::format("did not finish {} within {}", describe(spec.cells[cause.cell].label), limit);
   } else if (cause.phase == "done" || cause.phase == "teardown") {
     sort_by([&](const RankReport& rank) { return rank.phase == "done"; });
     stuck = cause.ranks; // the end of others may just not have been noticed yet
@@ -124,10 +123,9 @@ model::CellRecord merge_cell(const std::vector<const RankReport*>& ranks, int ce
                              result.conditions.end());
     record.marks.insert(record.marks.end(), result.marks.begin(), result.marks.end());
   }
-  std::stable_sort(record.samples.begin(), record.samples.end(),
-                   [](const model::Sample& a, const model::Sample& b) {
-                     return std::pair(a.batch, a.rank) < std::pair(b.batch, b.rank);
-                   });
+  std::ranges::stable_sort(record.samples, [](const model::Sample& a, const model::Sample& b) {
+    return std::pair(a.batch, a.rank) < std::pair(b.batch, b.rank);
+  });
   return record;
 }
 
@@ -179,18 +177,18 @@ model::TrialRecord make_record(const model::TrialSpec& spec, const std::optional
     ranks.push_back(&rank);
     any_started = any_started || rank.cell >= 0;
   });
-  std::sort(ranks.begin(), ranks.end(),
-            [](const RankReport* a, const RankReport* b) { return a->rank < b->rank; });
+  std::ranges::sort(ranks,
+                    [](const RankReport* a, const RankReport* b) { return a->rank < b->rank; });
 
   Outcome ended_by;
   if (cause)
     ended_by = outcome_of(*cause, spec, reports);
   bool all_ended = true;
-  for (int cell = 0; cell < static_cast<int>(spec.cells.size()); ++cell) {
+  for (int cell = 0; cell < std::ssize(spec.cells); ++cell) {
     model::CellRecord& one = record.cells.emplace_back();
     bool ended = static_cast<int>(ranks.size()) == spec.ranks &&
-                 std::all_of(ranks.begin(), ranks.end(),
-                             [&](const RankReport* rank) { return rank->results.contains(cell); });
+                 std::ranges::all_of(
+                     ranks, [&](const RankReport* rank) { return rank->results.contains(cell); });
     bool first_unended = !ended && std::exchange(all_ended, false);
     bool interrupted = cause && cause->kind == Trouble::Kind::interrupted;
     if (ended) {
@@ -228,9 +226,9 @@ model::TrialRecord make_record(const model::TrialSpec& spec, const std::optional
       record.workers.push_back(std::move(worker.record));
     }
   }
-  std::sort(
-      record.workers.begin(), record.workers.end(),
-      [](const model::WorkerRecord& a, const model::WorkerRecord& b) { return a.ranks < b.ranks; });
+  std::ranges::sort(record.workers, [](const model::WorkerRecord& a, const model::WorkerRecord& b) {
+    return a.ranks < b.ranks;
+  });
   return record;
 }
 

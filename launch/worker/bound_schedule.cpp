@@ -27,18 +27,18 @@ BoundSchedule::BoundSchedule(const Schedule& schedule, backend::Backend& backend
       communicators_(communicators), shared_(shared), trace_(trace), marks_(marks),
       timed_streams_(local_ranks.size()) {
   for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank)
-    for (int index = 0; index < static_cast<int>(schedule.streams.size()); ++index)
+    for (int index = 0; index < std::ssize(schedule.streams); ++index)
       stream(local_rank, index);
-  for (int i = 0; i < static_cast<int>(schedule.operations.size()); ++i) {
+  for (int i = 0; i < std::ssize(schedule.operations); ++i) {
     launches_.emplace_back();
-    notes_.push_back(note_of(schedule.operations[static_cast<std::size_t>(i)], i));
+    notes_.push_back(note_of(schedule.operations[i], i));
     binding_timed_ = i >= schedule.timed.first && i < schedule.timed.last;
-    bind(schedule.operations[static_cast<std::size_t>(i)]);
+    bind(schedule.operations[i]);
   }
 }
 
 backend::Stream& BoundSchedule::stream(std::size_t local_rank, int index) {
-  int priority = schedule_.streams[static_cast<std::size_t>(index)].priority;
+  int priority = schedule_.streams[index].priority;
   auto& slot = ranks_[local_rank].streams[{index, priority}];
   if (!slot)
     slot = ranks_[local_rank].device->open_stream(priority);
@@ -76,7 +76,7 @@ bool BoundSchedule::takes_part(const Operation& operation, int global_rank) cons
 
 template <typename Op, typename Enqueue>
 void BoundSchedule::bind_communication(const Operation& operation, const Op& op, Enqueue enqueue) {
-  LocalCommunicator& local = *communicators_[static_cast<std::size_t>(op.communicator)];
+  LocalCommunicator& local = *communicators_[op.communicator];
   std::vector<Launch> launches;
   for (std::size_t i = 0; i < local.local_ranks.size(); ++i) {
     std::size_t local_rank = local.local_ranks[i];
@@ -92,9 +92,8 @@ void BoundSchedule::bind_communication(const Operation& operation, const Op& op,
 
 backend::Place BoundSchedule::reach(std::size_t local_rank, int global_rank, const Slice& slice) {
   std::size_t owner = local_rank_of(global_rank);
-  backend::Buffer& buffer = owner == k_nobody
-                                ? shared_.of(local_rank, global_rank, slice.buffer)
-                                : *buffers_[owner][static_cast<std::size_t>(slice.buffer)];
+  backend::Buffer& buffer = owner == k_nobody ? shared_.of(local_rank, global_rank, slice.buffer)
+                                              : *buffers_[owner][slice.buffer];
   return place_in(buffer, slice, global_rank);
 }
 
@@ -123,7 +122,7 @@ void BoundSchedule::bind(const ChaseOp& chase) {
 
 void BoundSchedule::bind(const Operation& operation) {
   auto place = [this](std::size_t local_rank, const Slice& slice, int rank) {
-    return place_in(*buffers_[local_rank][static_cast<std::size_t>(slice.buffer)], slice, rank);
+    return place_in(*buffers_[local_rank][slice.buffer], slice, rank);
   };
   auto for_each_local_rank = [&](auto make_step) {
     for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank)
@@ -234,7 +233,7 @@ void BoundSchedule::bind(const Operation& operation) {
           };
     });
   } else if (const auto* barrier = std::get_if<BarrierOp>(&operation.what)) {
-    LocalCommunicator& local = *communicators_[static_cast<std::size_t>(barrier->communicator)];
+    LocalCommunicator& local = *communicators_[barrier->communicator];
     if (local.members.empty())
       return;
     std::vector<backend::Communicator*> members;
@@ -253,7 +252,7 @@ void BoundSchedule::bind(const Operation& operation) {
 void BoundSchedule::launch(const Region& region) {
   for (int i = region.first; i < region.last; ++i) {
     if (i == captured_.first && graph_) {
-      OperationNote note = notes_[static_cast<std::size_t>(i)];
+      OperationNote note = notes_[i];
       note.kind = trace::OperationKind::graph;
       trace_.begin_operation(note);
       graph_->launch();
@@ -261,11 +260,11 @@ void BoundSchedule::launch(const Region& region) {
       i = captured_.last - 1;
       continue;
     }
-    const std::vector<Launch>& launches = launches_[static_cast<std::size_t>(i)];
+    const std::vector<Launch>& launches = launches_[i];
     if (launches.empty())
       continue;
     bool group = launches.front().needs_group;
-    trace_.begin_operation(notes_[static_cast<std::size_t>(i)]);
+    trace_.begin_operation(notes_[i]);
     if (group)
       backend_.group_begin();
     for (const Launch& one : launches)
@@ -296,11 +295,11 @@ void BoundSchedule::capture() {
     base::raise(base::Errc::unsupported,
                 "a captured region must be within the timed region, or completely outside it");
   for (int i = region.first; i < region.last; ++i)
-    if (std::holds_alternative<BarrierOp>(schedule_.operations[static_cast<std::size_t>(i)].what))
+    if (std::holds_alternative<BarrierOp>(schedule_.operations[i].what))
       base::raise(base::Errc::unsupported, "barriers on the host cannot be captured");
   std::vector<std::vector<backend::Stream*>> streams(ranks_.size());
   for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank)
-    for (int index = 0; index < static_cast<int>(schedule_.streams.size()); ++index)
+    for (int index = 0; index < std::ssize(schedule_.streams); ++index)
       streams[local_rank].push_back(&stream(local_rank, index));
   trace_.pause(true);
   graph_ = backend_.capture(streams, [&] { launch(region); });
@@ -323,7 +322,7 @@ void BoundSchedule::wait(const std::function<void(std::size_t)>& on_rank_done) {
       if (done[local_rank])
         continue;
       bool idle = true;
-      for (int index = 0; index < static_cast<int>(schedule_.streams.size()); ++index)
+      for (int index = 0; index < std::ssize(schedule_.streams); ++index)
         idle = stream(local_rank, index).idle() && idle;
       if (!idle)
         continue;

@@ -59,9 +59,8 @@ std::uint64_t CellMemory::held_bytes(std::size_t local_rank) const {
 LocalBuffers CellMemory::make_room(const model::Schedule& schedule) {
   LocalBuffers all(ranks_.size());
   for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank)
-    for (int index = 0; index < static_cast<int>(schedule.buffers.size()); ++index)
-      all[local_rank].push_back(
-          &grown(local_rank, buffers_, index, schedule.buffers[static_cast<std::size_t>(index)]));
+    for (int index = 0; index < std::ssize(schedule.buffers); ++index)
+      all[local_rank].push_back(&grown(local_rank, buffers_, index, schedule.buffers[index]));
   return all;
 }
 

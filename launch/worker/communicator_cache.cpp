@@ -19,7 +19,7 @@ CommunicatorCache::CommunicatorCache(backend::Backend& backend,
 // Its rank is -1 if it is not among these.
 backend::Member CommunicatorCache::member(std::size_t local_rank,
                                           const std::vector<int>& ranks) const {
-  auto at = std::find(ranks.begin(), ranks.end(), ranks_[local_rank].rank);
+  auto at = std::ranges::find(ranks, ranks_[local_rank].rank);
   int rank = at == ranks.end() ? -1 : static_cast<int>(at - ranks.begin());
   return {ranks_[local_rank].rank, rank, ranks_[local_rank].device};
 }
@@ -54,11 +54,10 @@ LocalCommunicator& CommunicatorCache::made(const CommunicatorKey& key, LocalComm
 
 CommunicatorKey CommunicatorCache::key_of(const model::Schedule& schedule, int index) const {
   auto without_ordinal = [&](int which) {
-    const auto& declared = schedule.communicators[static_cast<std::size_t>(which)];
+    const auto& declared = schedule.communicators[which];
     CommunicatorKey key{workload::members_of(declared, world_size_), {}, 0};
     if (declared.parent >= 0)
-      key.parent = workload::members_of(
-          schedule.communicators[static_cast<std::size_t>(declared.parent)], world_size_);
+      key.parent = workload::members_of(schedule.communicators[declared.parent], world_size_);
     return key;
   };
   CommunicatorKey key = without_ordinal(index);
@@ -77,8 +76,8 @@ std::vector<LocalCommunicator*> CommunicatorCache::of(const model::Schedule& sch
   std::vector<LocalCommunicator*> locals;
   for (std::size_t i = 0; i < schedule.communicators.size(); ++i) {
     int parent = schedule.communicators[i].parent;
-    locals.push_back(&made(key_of(schedule, static_cast<int>(i)),
-                           parent < 0 ? nullptr : locals.at(static_cast<std::size_t>(parent))));
+    locals.push_back(
+        &made(key_of(schedule, static_cast<int>(i)), parent < 0 ? nullptr : locals.at(parent)));
   }
   return locals;
 }

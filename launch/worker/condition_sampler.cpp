@@ -15,8 +15,8 @@ ConditionSampler::ConditionSampler(backend::Backend& backend,
     : backend_(backend), ranks_(local_ranks), start_ns_(cell_start_ns), company_(company),
       readings_(local_ranks.size()) {
   read(When::before);
-  bool readable = std::any_of(readings_.begin(), readings_.end(),
-                              [](const auto& of_local_rank) { return !of_local_rank.empty(); });
+  bool readable = std::ranges::any_of(
+      readings_, [](const auto& of_local_rank) { return !of_local_rank.empty(); });
   if (readable)
     thread_ = std::thread([this, pace] { sample_now_and_then(pace); });
 }

@@ -84,12 +84,12 @@ DataFlow data_flow(const Schedule& schedule) {
   }
   flow.results.assign(results.begin(), results.end());
   auto is_input = [&](int buffer) { return inputs.contains(buffer); };
-  if (std::any_of(results.begin(), results.end(), is_input))
+  if (std::ranges::any_of(results, is_input))
     flow.repeatable = false;
-  for (int i = 0; i < static_cast<int>(schedule.operations.size()); ++i) {
+  for (int i = 0; i < std::ssize(schedule.operations); ++i) {
     std::set<int> uses;
-    std::vector<int> written = written_by(schedule.operations[static_cast<std::size_t>(i)], uses);
-    if (std::any_of(written.begin(), written.end(), is_input))
+    std::vector<int> written = written_by(schedule.operations[i], uses);
+    if (std::ranges::any_of(written, is_input))
       flow.repeatable = false;
     bool timed = i >= schedule.timed.first && i < schedule.timed.last;
     if (!timed && !uses.empty())
@@ -168,7 +168,7 @@ CellData::Group CellData::group(int communicator, const std::vector<int>& ranks)
     for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank)
       group.members.push_back({local_rank, ranks_[local_rank].rank});
   } else {
-    const LocalCommunicator& local = *communicators_[static_cast<std::size_t>(communicator)];
+    const LocalCommunicator& local = *communicators_[communicator];
     group.size = static_cast<int>(local.ranks.size());
     for (std::size_t i = 0; i < local.local_ranks.size(); ++i)
       group.members.push_back({local.local_ranks[i], local.members[i]->rank()});
@@ -201,14 +201,14 @@ void CellData::guard(const LocalBuffers& buffers) const {
 }
 
 void CellData::fill(const LocalBuffers& buffers) const {
-  for (int index = 0; index < static_cast<int>(schedule_.buffers.size()); ++index)
+  for (int index = 0; index < std::ssize(schedule_.buffers); ++index)
     poison(buffers, index);
   for (const Fill& fill : schedule_.fills) {
     Group of = group(fill.communicator, fill.ranks);
     for (auto [local_rank, rank] : of.members) {
       if (!has_input(fill, rank, ranks_[local_rank].rank))
         continue;
-      backend::Buffer& buffer = *buffers[local_rank][static_cast<std::size_t>(fill.slice.buffer)];
+      backend::Buffer& buffer = *buffers[local_rank][fill.slice.buffer];
       buffer.fill(place_in(buffer, fill.slice, rank).offset, fill.type,
                   input_pattern(fill, of.size), rank, fill.count);
     }
@@ -216,7 +216,7 @@ void CellData::fill(const LocalBuffers& buffers) const {
   for (const ChaseOp* chase : chases_of(schedule_))
     for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank)
       if (ranks_[local_rank].rank == chase->through_rank)
-        write_chain(*chase, *buffers[local_rank][static_cast<std::size_t>(chase->through.buffer)]);
+        write_chain(*chase, *buffers[local_rank][chase->through.buffer]);
 }
 
 void CellData::poison_results(const LocalBuffers& buffers) const {
@@ -243,7 +243,7 @@ std::vector<DataComparison> CellData::compare(const LocalBuffers& buffers) const
     for (auto [local_rank, rank] : of.members) {
       Expectation expected = expectation_for(one.collective, one.op, one.root, one.count, rank,
                                              of.size, {one.distance, one.first_index});
-      backend::Buffer& buffer = *buffers[local_rank][static_cast<std::size_t>(one.slice.buffer)];
+      backend::Buffer& buffer = *buffers[local_rank][one.slice.buffer];
       backend::Mismatch found =
           buffer.compare(place_in(buffer, one.slice, rank).offset, one.type, pattern, expected);
       findings[local_rank].elements += found.elements;
@@ -256,16 +256,14 @@ std::vector<DataComparison> CellData::compare(const LocalBuffers& buffers) const
   for (const ChaseOp* chase : chases_of(schedule_))
     for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank)
       if (ranks_[local_rank].rank == chase->rank)
-        compare_position(*chase,
-                         *buffers[local_rank][static_cast<std::size_t>(chase->result.buffer)],
-                         findings[local_rank]);
+        compare_position(*chase, *buffers[local_rank][chase->result.buffer], findings[local_rank]);
   return findings;
 }
 
 // Text about overwritten bytes of a region; "" if there are none.
 std::string CellData::overwritten(const UntouchedRegion& region, std::size_t local_rank,
                                   backend::Buffer& buffer) const {
-  const BufferDecl& declared = schedule_.buffers[static_cast<std::size_t>(region.buffer)];
+  const BufferDecl& declared = schedule_.buffers[region.buffer];
   auto say = [&](const backend::Mismatch& found, std::uint64_t begin, std::uint64_t size,
                  const char* unit, const char* which) {
     if (found.wrong == 0)
@@ -280,7 +278,7 @@ std::string CellData::overwritten(const UntouchedRegion& region, std::size_t loc
   if (region.fill < 0)
     return say(buffer.compare_poison(region.begin, region.end - region.begin), region.begin, 1,
                "byte", "outside all results");
-  const Fill& fill = schedule_.fills[static_cast<std::size_t>(region.fill)];
+  const Fill& fill = schedule_.fills[region.fill];
   Group of = group(fill.communicator, {ranks_[local_rank].rank});
   int rank = of.members.front().rank;
   std::uint64_t size = size_bytes(fill.type);
@@ -302,10 +300,9 @@ std::vector<std::string> CellData::compare_untouched(const LocalBuffers& buffers
   for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank)
     for (const UntouchedRegion& region :
          untouched_memory(schedule_, world_size_, ranks_[local_rank].rank)) {
-      bool meant = std::find(which.begin(), which.end(), region.buffer) != which.end();
+      bool meant = std::ranges::find(which, region.buffer) != which.end();
       if (meant && findings[local_rank].empty())
-        findings[local_rank] = overwritten(
-            region, local_rank, *buffers[local_rank][static_cast<std::size_t>(region.buffer)]);
+        findings[local_rank] = overwritten(region, local_rank, *buffers[local_rank][region.buffer]);
     }
   return findings;
 }

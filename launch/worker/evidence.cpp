@@ -150,13 +150,12 @@ EvidenceCollector::collect(const std::vector<int>& ranks, int world_size,
   for (const plugin::Record& record : plugin::recorded()) {
     // A rank in a smaller communicator does not identify the global rank: if this process has
     // several ranks, its calls count for the first.
-    auto owner = std::find_if(all.begin(), all.end(), [&](const model::Evidence& one) {
+    auto owner = std::ranges::find_if(all, [&](const model::Evidence& one) {
       return record.communicator_size == world_size && record.rank == one.rank;
     });
     model::Evidence& evidence = owner == all.end() ? all.front() : *owner;
     model::Choice choice = to_choice(record);
-    if (std::find(evidence.choices.begin(), evidence.choices.end(), choice) ==
-        evidence.choices.end())
+    if (std::ranges::find(evidence.choices, choice) == evidence.choices.end())
       evidence.choices.push_back(std::move(choice));
   }
   return all;

@@ -19,7 +19,7 @@ void Hold::add_enqueueing(std::int64_t duration_ns) {
 }
 
 std::int64_t Hold::duration_ns(int tries_before) const {
-  std::int64_t longest = *std::max_element(recent_ns_.begin(), recent_ns_.end());
+  std::int64_t longest = *std::ranges::max_element(recent_ns_);
   return std::clamp(k_holds_per_enqueueing * longest, k_shortest_hold_ns, k_longest_hold_ns)
          << tries_before;
 }

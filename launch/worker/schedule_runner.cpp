@@ -88,8 +88,8 @@ struct ScheduleRunner::Impl {
   }
 
   static bool shares_memory(const Schedule& schedule) {
-    return std::any_of(schedule.buffers.begin(), schedule.buffers.end(),
-                       [](const BufferDecl& buffer) { return buffer.memory == Memory::shared; });
+    return std::ranges::any_of(
+        schedule.buffers, [](const BufferDecl& buffer) { return buffer.memory == Memory::shared; });
   }
 
   // True if some rank has a problem; then all ranks skip the cell, and those with the problem say

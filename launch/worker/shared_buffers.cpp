@@ -17,10 +17,10 @@ SharedBuffers::SharedBuffers(const std::vector<LocalRankState>& local_ranks, int
 // From the schedule alone, so that all ranks reach the same answer.
 bool SharedBuffers::grows(int index, const model::BufferDecl& declared) {
   auto& largest = largest_bytes_[index];
-  largest.resize(static_cast<std::size_t>(world_size_));
+  largest.resize(world_size_);
   bool grows = false;
   for (int rank = 0; rank < world_size_; ++rank) {
-    std::uint64_t& before = largest[static_cast<std::size_t>(rank)];
+    std::uint64_t& before = largest[rank];
     std::uint64_t now = declared.bytes.at(rank);
     grows = grows || now > before;
     before = std::max(before, now);
@@ -29,8 +29,8 @@ bool SharedBuffers::grows(int index, const model::BufferDecl& declared) {
 }
 
 void SharedBuffers::exchange(const model::Schedule& schedule, const LocalBuffers& own) {
-  for (int index = 0; index < static_cast<int>(schedule.buffers.size()); ++index) {
-    const model::BufferDecl& declared = schedule.buffers[static_cast<std::size_t>(index)];
+  for (int index = 0; index < std::ssize(schedule.buffers); ++index) {
+    const model::BufferDecl& declared = schedule.buffers[index];
     if (declared.memory == model::Memory::shared && grows(index, declared))
       exchange(index, own);
   }
@@ -40,7 +40,7 @@ void SharedBuffers::exchange(const model::Schedule& schedule, const LocalBuffers
 void SharedBuffers::exchange(int index, const LocalBuffers& own) {
   std::map<int, std::string> texts;
   for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank) {
-    backend::Buffer& buffer = *own[local_rank][static_cast<std::size_t>(index)];
+    backend::Buffer& buffer = *own[local_rank][index];
     std::string& text = texts[ranks_[local_rank].rank];
     try {
       text = buffer.size_bytes() == 0 ? "0 it is empty"
@@ -71,7 +71,7 @@ backend::Buffer& SharedBuffers::of(std::size_t local_rank, int rank, int index) 
   if (offers == offers_.end())
     base::raise(Errc::unsupported,
                 "another process drives rank {}, and its buffer {} is not shared", rank, index);
-  const Offer& offer = offers->second[static_cast<std::size_t>(rank)];
+  const Offer& offer = offers->second[rank];
   if (offer.bytes == 0)
     base::raise(Errc::unsupported, "rank {} cannot share its buffer {}: {}", rank, index,
                 offer.handle);

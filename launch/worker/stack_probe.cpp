@@ -81,7 +81,7 @@ std::string StackProbe::take(std::chrono::milliseconds patience) const {
   }
   std::string lines;
   for (int i = k_own_frames; i < count; ++i)
-    lines += frame_in_words(g_frames[static_cast<std::size_t>(i)], i == k_own_frames) + "\n";
+    lines += frame_in_words(g_frames[i], i == k_own_frames) + "\n";
   return lines;
 }
 

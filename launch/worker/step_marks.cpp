@@ -16,8 +16,8 @@ bool is_captured(const model::Schedule& schedule, int operation) {
 
 bool captures_markers(const model::Schedule& schedule) {
   for (int i = schedule.timed.first; i < schedule.timed.last; ++i)
-    if (is_captured(schedule, i) && std::holds_alternative<model::MarkerOp>(
-                                        schedule.operations[static_cast<std::size_t>(i)].what))
+    if (is_captured(schedule, i) &&
+        std::holds_alternative<model::MarkerOp>(schedule.operations[i].what))
       return true;
   return false;
 }

@@ -34,7 +34,7 @@ public:
       if (captured_)
         on.record(*events_.front());
       else if (*launch_ >= 0)
-        on.record(*events_[static_cast<std::size_t>(*launch_)]);
+        on.record(*events_[*launch_]);
     }
 
   private:

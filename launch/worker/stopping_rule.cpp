@@ -51,7 +51,7 @@ std::optional<MedianInterval> median_interval(std::vector<double> values) {
   auto left_out = base::left_out_of_median_interval(values.size(), k_confidence);
   if (!left_out)
     return std::nullopt;
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   std::size_t n = values.size();
   return MedianInterval{values[*left_out], (values[(n - 1) / 2] + values[n / 2]) / 2,
                         values[n - 1 - *left_out]};

@@ -34,8 +34,9 @@ std::unique_ptr<backend::Backend> make_backend(const std::string& name,
 
 bool needs_world(const wire::Start& start) {
   return static_cast<int>(start.ranks.size()) < start.spec.ranks ||
-         std::any_of(start.spec.cells.begin(), start.spec.cells.end(),
-                     [](const model::Cell& cell) { return !cell.schedule.communicators.empty(); });
+         std::ranges::any_of(start.spec.cells, [](const model::Cell& cell) {
+           return !cell.schedule.communicators.empty();
+         });
 }
 
 // Destroyed in this order: the runner's communicators and buffers before the backend that created
@@ -108,15 +109,14 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
   tell_phase("connected", -1);
   link.exchange(wire::k_measure_key, everybody, present);
   note_memory(model::MemoryUse::What::connected); // nobody else uses any of them now
-  for (int cell = 0; cell < static_cast<int>(spec.cells.size()); ++cell) {
+  for (int cell = 0; cell < std::ssize(spec.cells); ++cell) {
     last_cell = cell;
     tell_phase("cell", cell);
     evidence.enter_cell(cell);
     trace->enter_cell(cell);
     std::optional<double> estimate_us;
-    std::vector<model::CellRecord> results =
-        library->runner->run(spec.cells[static_cast<std::size_t>(cell)],
-                             spec.purpose == model::Purpose::companion ? &estimate_us : nullptr);
+    std::vector<model::CellRecord> results = library->runner->run(
+        spec.cells[cell], spec.purpose == model::Purpose::companion ? &estimate_us : nullptr);
     evidence.leave_cell(estimate_us);
     trace->end_cell();
     for (std::size_t local_rank = 0; local_rank < results.size(); ++local_rank)

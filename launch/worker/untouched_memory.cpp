@@ -54,7 +54,7 @@ public:
       buffers_.emplace_back(with_guards(buffer.bytes.at(rank)));
     for (const CommunicatorDecl& declared : schedule.communicators) {
       std::vector<int> members = workload::members_of(declared, world_size);
-      auto found = std::find(members.begin(), members.end(), rank);
+      auto found = std::ranges::find(members, rank);
       groups_.push_back(
           {found == members.end() ? k_nobody : static_cast<int>(found - members.begin()),
            static_cast<int>(members.size())});
@@ -83,13 +83,11 @@ private:
     int size;
   };
   static constexpr int k_nobody = -1;
-  const Group& group(int communicator) const {
-    return groups_[static_cast<std::size_t>(communicator)];
-  }
+  const Group& group(int communicator) const { return groups_[communicator]; }
 
   void set(const Slice& slice, int rank, std::uint64_t bytes, int content) {
     std::uint64_t begin = k_guard_bytes + slice.offset(rank);
-    buffers_[static_cast<std::size_t>(slice.buffer)].set(begin, begin + bytes, content);
+    buffers_[slice.buffer].set(begin, begin + bytes, content);
   }
 
   void fill(const Fill& fill, int index) {

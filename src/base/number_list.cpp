@@ -40,7 +40,7 @@ std::vector<int> parse_number_list(std::string_view text) {
 }
 
 std::string format_number_list(std::vector<int> numbers) {
-  std::sort(numbers.begin(), numbers.end());
+  std::ranges::sort(numbers);
   std::string text;
   for (std::size_t i = 0; i < numbers.size();) {
     std::size_t last = i;

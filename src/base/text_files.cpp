@@ -42,7 +42,7 @@ std::vector<std::string> names_in(const std::filesystem::path& folder) {
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error))
     names.push_back(entry->path().filename().string());
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 

@@ -14,7 +14,7 @@ namespace {
 // Columns on a terminal, counting UTF-8 code points (the tables contain no wide characters).
 std::size_t display_width(const std::string& text) {
   return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+      std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 } // namespace
@@ -31,8 +31,7 @@ void TextTable::add_row(std::vector<std::string> cells) {
 std::vector<std::string> TextTable::leave_out_columns_of(std::string_view cell) {
   std::vector<std::string> left_out;
   for (std::size_t c = 0; c < columns_.size() && !rows_.empty();) {
-    bool nothing_else =
-        std::all_of(rows_.begin(), rows_.end(), [&](const auto& row) { return row[c] == cell; });
+    bool nothing_else = std::ranges::all_of(rows_, [&](const auto& row) { return row[c] == cell; });
     if (!nothing_else) {
       ++c;
       continue;

@@ -98,7 +98,7 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{})
     return fail(size_error(text));
-  auto unit = binary_unit(text.substr(static_cast<std::size_t>(end - text.data())));
+  auto unit = binary_unit(text.substr(end - text.data()));
   if (!unit || (number != 0 && number > UINT64_MAX / *unit))
     return fail(size_error(text));
   return number * *unit;
@@ -130,8 +130,7 @@ Result<std::vector<std::uint64_t>> parse_sizes(std::string_view text) {
 Result<std::int64_t> parse_duration_ns(std::string_view text) {
   double number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  std::string_view unit =
-      error == std::errc{} ? text.substr(static_cast<std::size_t>(end - text.data())) : "?";
+  std::string_view unit = error == std::errc{} ? text.substr(end - text.data()) : "?";
   double factor = unit.empty() || unit == "s"    ? 1e9
                   : unit == "ms"                 ? 1e6
                   : unit == "us"                 ? 1e3

@@ -50,7 +50,7 @@ public:
   // `lines_are_outer`: each line of the matrix holds one row of A or column of B.
   void fill(const Lines& lines, bool lines_are_outer, std::uint64_t first_outer,
             std::uint64_t outers, std::uint64_t first_inner, std::uint64_t inners) {
-    std::fill(values_.begin(), values_.end(), 0.0F); // missing elements add nothing
+    std::ranges::fill(values_, 0.0F); // missing elements add nothing
     std::array<float, std::max(k_tile, k_depth)> line;
     if (lines_are_outer) {
       for (std::uint64_t outer = 0; outer < outers; ++outer) {

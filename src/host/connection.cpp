@@ -30,7 +30,7 @@ void Connection::connect(const std::vector<std::string>& blobs) {
 }
 
 std::size_t Connection::lane_of(std::uint64_t stream_id) {
-  auto found = std::find(streams_.begin(), streams_.end(), stream_id);
+  auto found = std::ranges::find(streams_, stream_id);
   auto number = static_cast<std::size_t>(found - streams_.begin());
   if (found != streams_.end())
     return number;

@@ -39,8 +39,8 @@ public:
   void run(std::size_t lane, const HostCollective&, const HostSettings&);
 
   // The n-th message to (or from) a peer, counted from 0.
-  std::uint64_t next_send(int peer) { return sends_[static_cast<std::size_t>(peer)]++; }
-  std::uint64_t next_receive(int peer) { return receives_[static_cast<std::size_t>(peer)]++; }
+  std::uint64_t next_send(int peer) { return sends_[peer]++; }
+  std::uint64_t next_receive(int peer) { return receives_[peer]++; }
   Mesh& control() { return *control_; }
 
   // Largest value over all ranks; each rank must call it.

@@ -36,7 +36,7 @@ std::string Mesh::open() {
   for (int peer = 0; peer < size; ++peer) {
     if (peer == rank)
       continue;
-    auto& address = addresses[static_cast<std::size_t>(peer)];
+    auto& address = addresses[peer];
     address = transportContext_->createPair(peer)->address().bytes();
     longest = std::max(longest, address.size());
   }
@@ -53,7 +53,7 @@ void Mesh::connect(const std::vector<std::string>& blobs) {
   for (int peer = 0; peer < size; ++peer) {
     if (peer == rank)
       continue;
-    const std::string& blob = blobs[static_cast<std::size_t>(peer)];
+    const std::string& blob = blobs[peer];
     if (length == 0 || blob.size() != length * static_cast<std::size_t>(size))
       base::raise(base::Errc::mismatch,
                   "rank {} of a communicator sent {} bytes of Gloo addresses instead of {}: "

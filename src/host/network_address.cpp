@@ -63,7 +63,7 @@ std::string address_of_rank(const backend::Options& options, int global_rank) {
     return address;
   }
   const std::vector<int>& hosts = options.host_of_rank;
-  if (std::adjacent_find(hosts.begin(), hosts.end(), std::not_equal_to<>()) == hosts.end())
+  if (std::ranges::adjacent_find(hosts, std::not_equal_to<>()) == hosts.end())
     return loopback_address(global_rank);
   std::string address = first_address(
       AF_INET, [](const ifaddrs& one) { return (one.ifa_flags & IFF_LOOPBACK) == 0; });

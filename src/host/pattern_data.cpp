@@ -67,7 +67,7 @@ void each_chosen(const Pattern& pattern, int rank, std::uint64_t first_index, st
   const std::uint64_t key = Pattern::rank_key(rank);
   for (std::uint64_t i = 0; i < count; ++i) {
     std::uint64_t shared = Pattern::shared_bits(seed, first_index + i);
-    const Draw& draw = draws[static_cast<std::size_t>(choose(shared))];
+    const Draw& draw = draws[choose(shared)];
     act(i, Number{draw.units(Pattern::random_bits(shared, key)), draw.scale, draw.may_be_poison});
   }
 }

@@ -33,7 +33,7 @@ class AllConnections : public Abortable {
 public:
   explicit AllConnections(const std::vector<Transfer>& transfers) {
     for (const Transfer& one : transfers)
-      if (std::find(connections_.begin(), connections_.end(), one.connection) == connections_.end())
+      if (std::ranges::find(connections_, one.connection) == connections_.end())
         connections_.push_back(one.connection);
   }
   void abort() noexcept override {
@@ -119,10 +119,9 @@ void TransferGroup::end() {
 
 void TransferGroup::flush() {
   std::vector<Transfer> all = std::exchange(waiting_, {});
-  auto sends_to_itself = std::count_if(all.begin(), all.end(), [](const Transfer& one) {
-    return to_itself(one) && one.direction == Direction::send;
-  });
-  auto all_to_itself = std::count_if(all.begin(), all.end(), to_itself);
+  auto sends_to_itself = std::ranges::count_if(
+      all, [](const Transfer& one) { return to_itself(one) && one.direction == Direction::send; });
+  auto all_to_itself = std::ranges::count_if(all, to_itself);
   if (all_to_itself != 2 * sends_to_itself)
     base::raise(Errc::invalid_argument,
                 "a rank receives from itself without a send in the same group");

@@ -61,7 +61,7 @@ const std::vector<CudaTarget>& cuda_targets() {
 }
 
 const CudaTarget* cuda_target(const ComputeCapability& capability) {
-  auto found = std::find_if(cuda_targets().begin(), cuda_targets().end(), [&](const auto& one) {
+  auto found = std::ranges::find_if(cuda_targets(), [&](const auto& one) {
     return one.target == CodeTarget{capability, Reach::portable};
   });
   return found == cuda_targets().end() ? nullptr : &*found;

@@ -31,8 +31,8 @@ const std::vector<Source>& sources() {
 std::string source_text(const std::string& key) {
   // "techpowerup/geforce-rtx-4090.c3889" is a page of a source.
   const std::size_t slash = key.starts_with("https://") ? std::string::npos : key.find('/');
-  auto found = std::find_if(sources().begin(), sources().end(),
-                            [&](const Source& one) { return one.key == key.substr(0, slash); });
+  auto found = std::ranges::find_if(
+      sources(), [&](const Source& one) { return one.key == key.substr(0, slash); });
   if (found == sources().end())
     return key;
   const std::string page = slash == std::string::npos ? "" : key.substr(slash + 1);

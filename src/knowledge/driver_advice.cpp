@@ -106,7 +106,7 @@ void add_compat_package(const VersionNumber& driver, const VersionNumber& cuda,
                         const GpuLimits& gpus, DriverAdvice& into) {
   const std::vector<int> branches = compat_driver_branches(cuda);
   if (!gpus.compat_packages || !knows_gpus(driver, gpus) ||
-      std::find(branches.begin(), branches.end(), driver.major()) == branches.end())
+      std::ranges::find(branches, driver.major()) == branches.end())
     return;
   into.remedies.push_back(fmt::format("install cuda-compat-{0}-{1} and put /usr/local/cuda-{0}.{1}/"
                                       "compat first in LD_LIBRARY_PATH (NVIDIA makes it for "

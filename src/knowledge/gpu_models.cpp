@@ -126,7 +126,7 @@ NameMatch best_match(const NameWords& asked, const GpuModel& model) {
 template <typename Fits>
 std::vector<const GpuModel*> narrowed(const std::vector<const GpuModel*>& models, Fits fits) {
   std::vector<const GpuModel*> kept;
-  std::copy_if(models.begin(), models.end(), std::back_inserter(kept), fits);
+  std::ranges::copy_if(models, std::back_inserter(kept), fits);
   return kept.empty() ? models : kept;
 }
 
@@ -140,7 +140,7 @@ std::vector<std::string> GpuSources::all() const {
   std::vector<std::string> keys;
   for (const auto* list : {&card, &capability, &nvlink})
     for (const std::string& key : *list)
-      if (std::find(keys.begin(), keys.end(), key) == keys.end())
+      if (std::ranges::find(keys, key) == keys.end())
         keys.push_back(key);
   return keys;
 }
@@ -192,7 +192,7 @@ std::vector<const GpuModel*> with_memory(const std::vector<const GpuModel*>& mod
 }
 
 bool all_without_nvlink(const std::vector<const GpuModel*>& models) {
-  return !models.empty() && std::all_of(models.begin(), models.end(), [](const GpuModel* model) {
+  return !models.empty() && std::ranges::all_of(models, [](const GpuModel* model) {
     return model->nvlink && !model->nvlink->present;
   });
 }
@@ -222,8 +222,7 @@ const GpuFeatures* gpu_features(const ComputeCapability& capability) {
     return made;
   }();
   for (const GpuFeatures& one : all)
-    if (std::find(one.capabilities.begin(), one.capabilities.end(), capability) !=
-        one.capabilities.end())
+    if (std::ranges::find(one.capabilities, capability) != one.capabilities.end())
       return &one;
   return nullptr;
 }

@@ -18,11 +18,11 @@ bool is_digit(char c) {
 }
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> list) {
-  return std::find(list.begin(), list.end(), word) != list.end();
+  return std::ranges::find(list, word) != list.end();
 }
 
 bool has(const NameWords& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
+  return std::ranges::find(words, word) != words.end();
 }
 
 // "80gb", "80gib", "80g" -> "80gb"; nothing for another word.
@@ -85,8 +85,7 @@ bool stands_for(std::string_view asked, std::string_view word) {
 }
 
 bool any_stands_for(const NameWords& asked, std::string_view word) {
-  return std::any_of(asked.begin(), asked.end(),
-                     [&](const std::string& one) { return stands_for(one, word); });
+  return std::ranges::any_of(asked, [&](const std::string& one) { return stands_for(one, word); });
 }
 
 } // namespace
@@ -99,7 +98,7 @@ NameWords words_of_gpu_name(std::string_view name) {
     if (is_one_of(word, {"mobile", "notebook"}))
       word = "laptop";
     if (is_one_of(word, {"gb", "gib"}) && !words.empty() &&
-        std::all_of(words.back().begin(), words.back().end(), is_digit)) {
+        std::ranges::all_of(words.back(), is_digit)) {
       words.back() += "gb";
     } else if (word == "q" && !words.empty() && words.back() == "max") {
       words.back() = "maxq";
@@ -118,8 +117,8 @@ NameWords words_of_gpu_name(std::string_view name) {
 NameMatch match_gpu_name(const NameWords& asked, const NameWords& model) {
   bool names_a_model = false;
   for (const std::string& word : asked) {
-    bool found = std::any_of(model.begin(), model.end(),
-                             [&](const std::string& one) { return stands_for(word, one); });
+    bool found =
+        std::ranges::any_of(model, [&](const std::string& one) { return stands_for(word, one); });
     bool is_memory = memory_word(word) || word.starts_with("hbm") || word.starts_with("gddr");
     if (!found && !is_memory) // a driver's sizes are not always those of the data sheet
       return NameMatch::none;

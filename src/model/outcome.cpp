@@ -17,7 +17,7 @@ Outcome worse(Outcome a, const Outcome& b) {
   if (a.reason.empty())
     a.reason = b.reason;
   a.ranks.insert(a.ranks.end(), b.ranks.begin(), b.ranks.end());
-  std::sort(a.ranks.begin(), a.ranks.end());
+  std::ranges::sort(a.ranks);
   a.ranks.erase(std::unique(a.ranks.begin(), a.ranks.end()), a.ranks.end());
   return a;
 }

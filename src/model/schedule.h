@@ -330,7 +330,7 @@ NCCLPROBE_GROWN_FIELDS(DataCheck, (collective, communicator, slice, count, type,
 
 // True if the list of ranks, which stands for all of them when it is empty, names this one.
 inline bool names_rank(const std::vector<int>& ranks, int rank) {
-  return ranks.empty() || std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+  return ranks.empty() || std::ranges::find(ranks, rank) != ranks.end();
 }
 
 // True if a rank has this input: by its number in the communicator, and its global one.

@@ -9,8 +9,8 @@
 namespace ncclprobe::model {
 
 const Setting* Survey::variable(std::string_view name) const {
-  auto found = std::find_if(process.environment.begin(), process.environment.end(),
-                            [&](const Setting& one) { return one.name == name; });
+  auto found = std::ranges::find_if(process.environment,
+                                    [&](const Setting& one) { return one.name == name; });
   return found == process.environment.end() ? nullptr : &*found;
 }
 
@@ -20,7 +20,7 @@ bool bears_on_communication(std::string_view name) {
       return true;
   constexpr std::array k_others{"NVIDIA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE", "LD_LIBRARY_PATH",
                                 "LD_PRELOAD"};
-  return std::find(k_others.begin(), k_others.end(), name) != k_others.end();
+  return std::ranges::find(k_others, name) != k_others.end();
 }
 
 bool may_differ_between_ranks(std::string_view name) {
@@ -29,7 +29,7 @@ bool may_differ_between_ranks(std::string_view name) {
       "NCCL_DEBUG_FILE",      "NCCL_TOPO_FILE",        "NCCL_TOPO_DUMP_FILE", "NCCL_GRAPH_FILE",
       "NCCL_GRAPH_DUMP_FILE", "NCCL_CONF_FILE",        "NCCL_DEBUG_SUBSYS",   "GLOO_SOCKET_IFNAME",
       "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"};
-  return std::find(k_names.begin(), k_names.end(), name) != k_names.end();
+  return std::ranges::find(k_names, name) != k_names.end();
 }
 
 } // namespace ncclprobe::model

@@ -145,13 +145,13 @@ bool nvml_suffices(const topology::Host& told, const backend::Options& options) 
   if (told.gpus.empty() || options.environment.contains("CUDA_VISIBLE_DEVICES"))
     return false;
   const topology::Gpu& first = told.gpus.front();
-  bool alike = std::all_of(told.gpus.begin(), told.gpus.end(), [&](const topology::Gpu& gpu) {
+  bool alike = std::ranges::all_of(told.gpus, [&](const topology::Gpu& gpu) {
     return gpu.name && gpu.name.value == first.name.value && gpu.bus_id && gpu.uuid &&
            !gpu.mig_now.value_or(false);
   });
   std::size_t pairs = told.gpus.size() * (told.gpus.size() - 1);
   return alike && told.p2p.size() == pairs &&
-         std::all_of(told.p2p.begin(), told.p2p.end(), [](const topology::P2pCapability& pair) {
+         std::ranges::all_of(told.p2p, [](const topology::P2pCapability& pair) {
            return pair.read && pair.write && pair.atomics;
          });
 }

@@ -137,9 +137,9 @@ NcclBackend::split(const std::string& key, const std::vector<int>& ranks,
 }
 
 bool NcclBackend::on_one_host(const std::vector<int>& ranks) const {
-  auto host_of = [&](int rank) { return options_.host_of_rank.at(static_cast<std::size_t>(rank)); };
-  return std::all_of(ranks.begin(), ranks.end(),
-                     [&](int rank) { return host_of(rank) == host_of(ranks.front()); });
+  auto host_of = [&](int rank) { return options_.host_of_rank.at(rank); };
+  return std::ranges::all_of(ranks,
+                             [&](int rank) { return host_of(rank) == host_of(ranks.front()); });
 }
 
 std::vector<std::unique_ptr<backend::Communicator>>

@@ -86,9 +86,8 @@ void read_speed(const NvmlGpu& ask, GpuHealth& into) {
 std::string compute_mode_text(std::optional<int> mode) {
   constexpr std::array<const char*, 4> k_names{"default", "exclusive_thread", "prohibited",
                                                "exclusive_process"};
-  return mode && *mode >= 0 && static_cast<std::size_t>(*mode) < k_names.size()
-             ? k_names[static_cast<std::size_t>(*mode)]
-             : "";
+  return mode && *mode >= 0 && static_cast<std::size_t>(*mode) < k_names.size() ? k_names[*mode]
+                                                                                : "";
 }
 
 std::optional<std::vector<nvmlProcessInfo_t>> processes(const NvmlGpu& ask, const char* function) {

@@ -32,7 +32,7 @@ bool is_own(std::string_view name) {
   name = name.substr(0, name.find('('));
   if (std::size_t colons = name.rfind("::"); colons != std::string_view::npos)
     name.remove_prefix(colons + 2);
-  return std::find(k_own_kernels.begin(), k_own_kernels.end(), name) != k_own_kernels.end();
+  return std::ranges::find(k_own_kernels, name) != k_own_kernels.end();
 }
 
 CopyKind copy_kind(std::uint8_t told) {

@@ -23,10 +23,10 @@ void read_module(const fs::path& root, model::DriverSurvey& into) {
       continue;
     into.flavour = line.find("Open Kernel Module") != std::string::npos ? "open" : "proprietary";
     for (const std::string& word : words_of(line)) {
-      bool looks_like_version = std::count(word.begin(), word.end(), '.') >= 1 &&
-                                std::all_of(word.begin(), word.end(), [](char letter) {
-                                  return letter == '.' || (letter >= '0' && letter <= '9');
-                                });
+      bool looks_like_version =
+          std::ranges::count(word, '.') >= 1 && std::ranges::all_of(word, [](char letter) {
+            return letter == '.' || (letter >= '0' && letter <= '9');
+          });
       if (looks_like_version) {
         into.module_version = word;
         return;
@@ -41,11 +41,10 @@ void read_modules(const fs::path& root, model::DriverSurvey& into) {
                                "nvidia_drm", "nvidia_modeset"};
   for (const std::string& line : lines_of(root / "proc/modules")) {
     std::string name = line.substr(0, line.find(' '));
-    if (std::find(k_names.begin(), k_names.end(), name) != k_names.end())
+    if (std::ranges::find(k_names, name) != k_names.end())
       into.modules.push_back({name, text_of(root / "sys/module" / name / "version")});
   }
-  std::sort(into.modules.begin(), into.modules.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::ranges::sort(into.modules, [](const auto& a, const auto& b) { return a.name < b.name; });
 }
 
 // The kernel cuts names at 15 letters.
@@ -64,12 +63,11 @@ void read_services(const fs::path& root, model::DriverSurvey& into) {
     for (std::string_view service : k_names) {
       bool is_it = comm == service.substr(0, 15) &&
                    (words.empty() || words.find(service) != std::string::npos);
-      if (is_it &&
-          std::find(into.services.begin(), into.services.end(), service) == into.services.end())
+      if (is_it && std::ranges::find(into.services, service) == into.services.end())
         into.services.emplace_back(service);
     }
   }
-  std::sort(into.services.begin(), into.services.end());
+  std::ranges::sort(into.services);
 }
 
 // "Package: nvidia-fabricmanager-580" ... "Version: 580.95.05-1" in dpkg's list of what is

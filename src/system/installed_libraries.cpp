@@ -25,7 +25,7 @@ bool is_of_interest(const std::string& file) {
 
 bool is_version(std::string_view text, int least_dots) {
   return !text.empty() && text.front() != '.' && text.back() != '.' &&
-         std::count(text.begin(), text.end(), '.') >= least_dots &&
+         std::ranges::count(text, '.') >= least_dots &&
          text.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
@@ -78,8 +78,8 @@ public:
       return;
     fs::path below = root_.lexically_normal() == "/" ? real : real.lexically_relative(real_root());
     std::string own = below.is_absolute() ? below.string() : "/" + below.string();
-    if (std::any_of(found_.begin(), found_.end(),
-                    [&](const model::InstalledLibrary& one) { return one.path == own; }))
+    if (std::ranges::any_of(found_,
+                            [&](const model::InstalledLibrary& one) { return one.path == own; }))
       return;
     model::InstalledLibrary one{own, "", version_in_name(real.filename()), found_by};
     if (auto names = dynamic_names(real))

@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 constexpr uid_t k_first_user = 1000;
 
 std::optional<bool> truth_of(std::string word) {
-  std::transform(word.begin(), word.end(), word.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(word, word.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (word == "yes" || word == "true" || word == "on" || word == "1")
     return true;
   if (word == "no" || word == "false" || word == "off" || word == "0")

@@ -99,8 +99,8 @@ std::vector<model::MappedLibrary> mapped_libraries(const std::filesystem::path& 
   std::vector<model::MappedLibrary> libraries;
   for (const std::string& line : lines_of(root / "proc/self/maps")) {
     std::string path = executable_file(line);
-    bool known = std::any_of(libraries.begin(), libraries.end(),
-                             [&](const auto& library) { return library.path == path; });
+    bool known =
+        std::ranges::any_of(libraries, [&](const auto& library) { return library.path == path; });
     if (path.empty() || known)
       continue;
     model::MappedLibrary library;

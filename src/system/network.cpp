@@ -37,8 +37,8 @@ std::vector<model::NetworkInterface> network_interfaces(const std::filesystem::p
     return found;
   // Keeps the kernel's order, in which NCCL chooses.
   for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
-    auto known = std::find_if(found.begin(), found.end(),
-                              [&](const auto& one) { return one.name == entry->ifa_name; });
+    auto known =
+        std::ranges::find_if(found, [&](const auto& one) { return one.name == entry->ifa_name; });
     if (known == found.end()) {
       model::NetworkInterface one;
       one.name = entry->ifa_name;

@@ -44,7 +44,7 @@ std::string bytes_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::string bytes(4096, '\0');
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<std::size_t>(file.gcount()));
+  bytes.resize(file.gcount());
   return bytes;
 }
 

@@ -25,8 +25,8 @@ namespace {
 bool is_of_communication(std::string_view name) {
   constexpr std::array k_prefixes{"nccl-",    "cuda.shm.",  "cuda_shm", "vader_segment",
                                   "psm2_shm", "sm_segment", "ucx_shm",  "ncclprobe"};
-  return std::any_of(k_prefixes.begin(), k_prefixes.end(),
-                     [&](const char* prefix) { return name.starts_with(prefix); });
+  return std::ranges::any_of(k_prefixes,
+                             [&](const char* prefix) { return name.starts_with(prefix); });
 }
 
 // Creates and closes a file, as NCCL and MPI do. The file has no name if the file system supports

@@ -27,7 +27,7 @@ void read_boot_id(std::array<char, 40>& into) {
     return;
   ssize_t got = read(fd, into.data(), into.size() - 1);
   close(fd);
-  std::replace(into.begin(), into.end(), '\n', '\0');
+  std::ranges::replace(into, '\n', '\0');
   if (got < 0)
     into = {};
 }

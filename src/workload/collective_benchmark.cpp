@@ -171,7 +171,7 @@ private:
     begin_group();
     std::uint64_t first = 0;
     for (int distance = 0; distance < n_; ++distance) {
-      std::uint64_t count = unequal_[static_cast<std::size_t>(distance)];
+      std::uint64_t count = unequal_[distance];
       if (count == 0)
         continue;
       Slice from = part.at.send;
@@ -203,7 +203,7 @@ private:
     bool copies = request_.placement == Placement::out_of_place && count_ > 0;
     if (copies)
       for (int rank = 0; rank < n_; ++rank) {
-        int global = part.ranks[static_cast<std::size_t>(rank)];
+        int global = part.ranks[rank];
         push(CopyOp{part.stream, global, part.at.send, global, block(rank), block_bytes()});
       }
     else if (n_ == 1) { // nothing to do, but a region must have an operation

@@ -204,12 +204,12 @@ private:
     group.gathered.reset();
     if (copies() && group.shard > 0) {
       build_.enter(compute, Activity::prepare, "unpack " + group.name);
-      build_.convert(compute, {gathered_[static_cast<std::size_t>(group.slot)]}, build_.type(),
+      build_.convert(compute, {gathered_[group.slot]}, build_.type(),
                      {unpacked_, group.unpacked * bytes_}, build_.type(), group.layout.elements());
       build_.leave(compute);
     }
     if (communicates())
-      free_[static_cast<std::size_t>(group.slot)] = build_.record(compute);
+      free_[group.slot] = build_.record(compute);
   }
 
   void forward() {

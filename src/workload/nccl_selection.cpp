@@ -58,7 +58,7 @@ std::vector<Entry> entries_of(std::string_view value) {
       entry.list = parts[1];
     }
     if (parts.size() > 2)
-      entry.ignored = text.substr(static_cast<std::size_t>(parts[2].data() - text.data()));
+      entry.ignored = text.substr(parts[2].data() - text.data());
   }
   return entries;
 }
@@ -165,7 +165,7 @@ std::string against(std::string_view algorithm, std::string_view function,
   if (protocols.empty())
     return "no protocol is left";
   bool any_protocol = algorithm == "Ring" || algorithm == "Tree";
-  if (!any_protocol && std::find(protocols.begin(), protocols.end(), "Simple") == protocols.end())
+  if (!any_protocol && std::ranges::find(protocols, "Simple") == protocols.end())
     return fmt::format("{} works with protocol Simple only", algorithm);
   if (algorithm == "NVLSTree" && machine.nodes == 1)
     return "NVLSTree needs more than one node";
@@ -241,7 +241,7 @@ std::string why_impossible(std::string_view function, const Variables& variables
     std::string reason = against(algorithm, function, *protocols, variables, machine);
     if (reason.empty())
       return "";
-    if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
+    if (std::ranges::find(reasons, reason) == reasons.end())
       reasons.push_back(std::move(reason));
   }
   std::string text = fmt::format("NCCL has no algorithm left for {}", function);

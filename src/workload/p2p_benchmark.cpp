@@ -86,7 +86,7 @@ public:
 
 private:
   void need(int buffer, int rank, std::uint64_t bytes) {
-    PerRank<std::uint64_t>& size = schedule_.buffers[static_cast<std::size_t>(buffer)].bytes;
+    PerRank<std::uint64_t>& size = schedule_.buffers[buffer].bytes;
     if (bytes > size.at(rank))
       size.exceptions[rank] = bytes;
   }
@@ -104,7 +104,7 @@ private:
     auto same = [&](const Fill& other) {
       return other.slice == slice && other.ranks == std::vector{rank};
     };
-    if (std::none_of(schedule_.fills.begin(), schedule_.fills.end(), same))
+    if (std::ranges::none_of(schedule_.fills, same))
       schedule_.fills.push_back(
           {k_all_ranks, slice, elements(), type_, ReduceOp::sum, Collective::send_recv, 0, {rank}});
   }

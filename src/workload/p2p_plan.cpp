@@ -49,7 +49,7 @@ public:
       : request_(request), ranks_(static_cast<int>(request.host_of_rank.size())) {
     std::map<int, std::vector<int>> by_host;
     for (int rank = 0; rank < ranks_; ++rank)
-      by_host[request.host_of_rank[static_cast<std::size_t>(rank)]].push_back(rank);
+      by_host[request.host_of_rank[rank]].push_back(rank);
     for (auto& [number, ranks] : by_host) {
       most_on_a_host_ = std::max(most_on_a_host_, static_cast<int>(ranks.size()));
       hosts_.push_back(std::move(ranks));
@@ -120,7 +120,7 @@ private:
 
   bool wants(P2pDirection direction) const {
     const auto& all = request_.directions;
-    return all.empty() || std::find(all.begin(), all.end(), direction) != all.end();
+    return all.empty() || std::ranges::find(all, direction) != all.end();
   }
 
   void add(P2pMethod method, P2pDirection direction, std::vector<P2pTransfer> transfers,
@@ -149,9 +149,8 @@ private:
   std::vector<P2pTransfer> between(int from, int to) const {
     std::vector<P2pTransfer> transfers;
     for (const std::vector<int>& ranks : hosts_)
-      if (std::max(from, to) < static_cast<int>(ranks.size()))
-        transfers.push_back({{false, ranks[static_cast<std::size_t>(from)]},
-                             {false, ranks[static_cast<std::size_t>(to)]}});
+      if (std::max(from, to) < std::ssize(ranks))
+        transfers.push_back({{false, ranks[from]}, {false, ranks[to]}});
     return transfers;
   }
 
@@ -188,8 +187,7 @@ private:
     auto add_ring = [&](const std::vector<int>& ranks) {
       int size = static_cast<int>(ranks.size());
       for (int i = 0; distance < size && i < size; ++i)
-        transfers.push_back({{false, ranks[static_cast<std::size_t>(i)]},
-                             {false, ranks[static_cast<std::size_t>((i + distance) % size)]}});
+        transfers.push_back({{false, ranks[i]}, {false, ranks[(i + distance) % size]}});
     };
     if (is_message(method)) {
       std::vector<int> all(static_cast<std::size_t>(ranks_));
@@ -309,8 +307,8 @@ std::vector<P2pMethod> default_p2p_methods(const P2pRequest& request) {
     methods.push_back(host);
     methods.push_back(staged);
   }
-  if (std::any_of(request.host_of_rank.begin(), request.host_of_rank.end(),
-                  [&](int one) { return one != request.host_of_rank.front(); })) {
+  if (std::ranges::any_of(request.host_of_rank,
+                          [&](int one) { return one != request.host_of_rank.front(); })) {
     std::erase(methods, staged); // NCCL connects the hosts, and keeps the direct paths enabled
     methods.push_back(sendrecv);
     methods.push_back(pingpong);

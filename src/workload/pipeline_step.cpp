@@ -29,7 +29,7 @@ public:
         build_(request, scope), stages_(std::move(stages)), ranks_(scope.ranks),
         micro_batches_(micro_batches),
         samples_(request.batch / static_cast<std::uint64_t>(micro_batches)) {
-    std::sort(ranks_.begin(), ranks_.end());
+    std::ranges::sort(ranks_);
     lay_out();
     build_.calibrate(model_, request.batch);
   }
@@ -37,7 +37,7 @@ public:
   Schedule make() {
     build_.begin_step();
     for (stage_ = 0; stage_ < count(); ++stage_) {
-      build_.act_as({ranks_[static_cast<std::size_t>(stage_)]});
+      build_.act_as({ranks_[stage_]});
       request_.order == PipelineOrder::gpipe ? gpipe() : one_f_one_b();
       optimize();
       build_.leave(compute);
@@ -57,7 +57,7 @@ private:
 
   // Output elements of a stage per micro-batch.
   std::uint64_t output(int stage) const {
-    const auto& [first, last] = stages_[static_cast<std::size_t>(stage)];
+    const auto& [first, last] = stages_[stage];
     return model_.spec.layers[last - 1].output_elements * samples_;
   }
 
@@ -101,7 +101,7 @@ private:
       build_.fill(Collective::all_to_all_v, group_, {buffer}, largest, build_.type());
     // From the previous stage and from the next one, which also holds for all others in a ring.
     for (int stage = 0; stage < count(); ++stage) {
-      std::vector<int> rank{ranks_[static_cast<std::size_t>(stage)]};
+      std::vector<int> rank{ranks_[stage]};
       if (stage > 0)
         build_.check_from(1, group_, {got_forward_}, output(stage - 1), build_.type(), rank);
       if (stage + 1 < count())
@@ -158,14 +158,14 @@ private:
 
   StepBuilder::Weights weights() const {
     return [this](const StepProduct& product) -> Slice {
-      const ParameterLayout& layout = layouts_[static_cast<std::size_t>(stage_)];
+      const ParameterLayout& layout = layouts_[stage_];
       return {weights_, layout.place(product, elements_) * build_.element_bytes()};
     };
   }
 
   void forward(int micro) {
     build_.expect(compute, Activity::forward, fmt::format("forward {}", micro));
-    const auto& [first, last] = stages_[static_cast<std::size_t>(stage_)];
+    const auto& [first, last] = stages_[stage_];
     for (std::size_t layer = first; layer < last; ++layer)
       build_.forward(model_.layers[layer], samples_, weights());
     build_.leave(compute);
@@ -173,7 +173,7 @@ private:
 
   void backward(int micro) {
     build_.expect(compute, Activity::backward, fmt::format("backward {}", micro));
-    const auto& [first, last] = stages_[static_cast<std::size_t>(stage_)];
+    const auto& [first, last] = stages_[stage_];
     for (std::size_t layer = last; layer-- > first;)
       build_.backward(model_.layers[layer], samples_, weights(), [](const auto&) {});
     build_.leave(compute);
@@ -220,7 +220,7 @@ private:
   }
 
   void optimize() {
-    const auto& [first, last] = stages_[static_cast<std::size_t>(stage_)];
+    const auto& [first, last] = stages_[stage_];
     std::uint64_t parameters = 0;
     for (std::size_t layer = first; layer < last; ++layer)
       for (const Parameter& one : model_.spec.layers[layer].parameters)
@@ -271,8 +271,8 @@ std::vector<std::pair<std::size_t, std::size_t>> pipeline_stages(const ModelSpec
   std::vector<std::size_t> cuts;
   std::vector<double> before;
   double sum = 0;
-  bool has_blocks = std::any_of(model.layers.begin(), model.layers.end(),
-                                [](const Layer& layer) { return layer.block >= 0; });
+  bool has_blocks =
+      std::ranges::any_of(model.layers, [](const Layer& layer) { return layer.block >= 0; });
   bool inside = false; // the first block has come
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     int block = model.layers[i].block;

@@ -25,13 +25,13 @@ using base::fail;
 using base::Result;
 
 bool is_pinned(const PlanRequest& request, const std::string& name) {
-  auto overridden = std::find(request.overrides.begin(), request.overrides.end(), name);
+  auto overridden = std::ranges::find(request.overrides, name);
   return request.environment.contains(name) && overridden == request.overrides.end();
 }
 
 void note_pinned(const PlanRequest& request, Plan& plan, const std::string& name) {
   Setting pinned{name, base::stored_value(name, request.environment.at(name))};
-  if (std::find(plan.pinned.begin(), plan.pinned.end(), pinned) == plan.pinned.end())
+  if (std::ranges::find(plan.pinned, pinned) == plan.pinned.end())
     plan.pinned.push_back(pinned);
 }
 
@@ -103,7 +103,7 @@ Result<std::vector<Cell>> make_collective_cells(const PlanRequest& request, Plan
       continue;
     }
     auto same = [&](const Cell& other) { return other.label == cell->label; };
-    if (std::any_of(cells.begin(), cells.end(), same))
+    if (std::ranges::any_of(cells, same))
       continue; // two sizes that round to one, or differ only in irrelevant parts
     cell->deadline_ns = request.cell_deadline_ns;
     NCCLPROBE_TRY(check_schedule(cell->schedule, request.ranks));
@@ -131,7 +131,7 @@ Result<void> add_launch_cells(const PlanRequest& request, std::vector<Cell>& cel
     auto same = [&](const Cell& other) {
       return other.label == cell.label && other.timing.mode == cell.timing.mode;
     };
-    if (std::none_of(all.begin(), all.end(), same))
+    if (std::ranges::none_of(all, same))
       all.push_back(std::move(cell));
   }
   cells = std::move(all);
@@ -224,8 +224,8 @@ Result<std::vector<Combination>> make_settings(const PlanRequest& request, Plan&
     else
       multiply(grid, axis, &Combination::environment);
   for (const auto& combination : request.settings) {
-    auto pinned = std::find_if(combination.begin(), combination.end(),
-                               [&](const Setting& one) { return is_pinned(request, one.name); });
+    auto pinned = std::ranges::find_if(
+        combination, [&](const Setting& one) { return is_pinned(request, one.name); });
     if (pinned == combination.end())
       grid.push_back({combination, {}, ""});
     else
@@ -395,7 +395,7 @@ Result<Axis> parse_axis(std::string_view text) {
 bool is_variable_name(std::string_view name) {
   auto allowed = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   return !name.empty() && !std::isdigit(static_cast<unsigned char>(name.front())) &&
-         std::all_of(name.begin(), name.end(), allowed);
+         std::ranges::all_of(name, allowed);
 }
 
 std::uint64_t peak_bytes(const std::vector<Cell>& cells) {

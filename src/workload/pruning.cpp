@@ -16,7 +16,7 @@ using namespace model;
 constexpr std::int64_t k_most_sockets = 64; // of one connection, net_socket.cc
 
 void add_once(std::vector<std::string>& lines, std::string line) {
-  if (std::find(lines.begin(), lines.end(), line) == lines.end())
+  if (std::ranges::find(lines, line) == lines.end())
     lines.push_back(std::move(line));
 }
 
@@ -47,7 +47,7 @@ std::set<std::string_view> functions_of(const Cell& cell) {
   std::set<std::string_view> functions;
   const Schedule& schedule = cell.schedule;
   for (int i = schedule.timed.first; i < schedule.timed.last; ++i) {
-    const Operation& operation = schedule.operations.at(static_cast<std::size_t>(i));
+    const Operation& operation = schedule.operations.at(i);
     if (auto* collective = std::get_if<CollectiveOp>(&operation.what))
       if (auto function = nccl_function(collective->collective))
         functions.insert(*function);

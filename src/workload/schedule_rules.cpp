@@ -62,8 +62,8 @@ private:
   Result<void> check_communicators() {
     for (std::size_t i = 0; i < members_.size(); ++i) {
       std::vector<int> sorted = members_[i];
-      std::sort(sorted.begin(), sorted.end());
-      bool repeats = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+      std::ranges::sort(sorted);
+      bool repeats = std::ranges::adjacent_find(sorted) != sorted.end();
       if (repeats || sorted.front() < 0 || sorted.back() >= world_)
         return fail(Errc::invalid_argument, "communicator {} has a rank twice or outside 0..{}", i,
                     world_ - 1);
@@ -73,15 +73,15 @@ private:
   }
 
   Result<void> check_parent(int index) {
-    int parent = schedule_.communicators[static_cast<std::size_t>(index)].parent;
+    int parent = schedule_.communicators[index].parent;
     if (parent < 0)
       return {};
     if (parent >= index)
       return fail(Errc::invalid_argument, "communicator {} is split off {}, which is not before it",
                   index, parent);
-    const auto& of_parent = members_[static_cast<std::size_t>(parent)];
-    for (int rank : members_[static_cast<std::size_t>(index)])
-      if (std::find(of_parent.begin(), of_parent.end(), rank) == of_parent.end())
+    const auto& of_parent = members_[parent];
+    for (int rank : members_[index])
+      if (std::ranges::find(of_parent, rank) == of_parent.end())
         return fail(Errc::invalid_argument,
                     "communicator {} is split off {}, which does not have rank {}", index, parent,
                     rank);
@@ -89,15 +89,15 @@ private:
   }
 
   Result<void> check_stream(int stream) {
-    if (stream < 0 || stream >= static_cast<int>(schedule_.streams.size()))
+    if (stream < 0 || stream >= std::ssize(schedule_.streams))
       return wrong("names stream {}", stream);
     return {};
   }
 
   Result<void> check_slice(const Slice& slice, int rank, int global_rank, std::uint64_t bytes) {
-    if (slice.buffer < 0 || slice.buffer >= static_cast<int>(schedule_.buffers.size()))
+    if (slice.buffer < 0 || slice.buffer >= std::ssize(schedule_.buffers))
       return wrong("names buffer {}", slice.buffer);
-    const BufferDecl& buffer = schedule_.buffers[static_cast<std::size_t>(slice.buffer)];
+    const BufferDecl& buffer = schedule_.buffers[slice.buffer];
     std::uint64_t size = buffer.bytes.at(global_rank);
     std::uint64_t first = slice.offset(rank);
     if (first > size || bytes > size - first)
@@ -107,9 +107,9 @@ private:
   }
 
   Result<const std::vector<int>*> communicator(int index) {
-    if (index < 0 || index >= static_cast<int>(members_.size()))
+    if (index < 0 || index >= std::ssize(members_))
       return wrong("names communicator {}", index);
-    return &members_[static_cast<std::size_t>(index)];
+    return &members_[index];
   }
 
   Result<void> check(const CollectiveOp& op, const std::vector<int>& ranks) {
@@ -123,8 +123,8 @@ private:
     BlockCounts blocks = block_counts(op.collective, n);
     std::uint64_t block = op.count * size_bytes(op.type);
     for (int rank = 0; rank < n; ++rank) {
-      int global = (*members)[static_cast<std::size_t>(rank)];
-      if (!ranks.empty() && std::find(ranks.begin(), ranks.end(), global) == ranks.end())
+      int global = (*members)[rank];
+      if (!ranks.empty() && std::ranges::find(ranks, global) == ranks.end())
         return wrong("leaves rank {} out of a collective of its communicator", global);
       bool at_root = rank == op.root;
       bool sends = op.collective != Collective::broadcast && op.collective != Collective::scatter;
@@ -143,7 +143,7 @@ private:
   std::vector<int> participants(const std::vector<int>& members, const std::vector<int>& ranks) {
     std::vector<int> taking_part;
     for (std::size_t rank = 0; rank < members.size(); ++rank)
-      if (ranks.empty() || std::find(ranks.begin(), ranks.end(), members[rank]) != ranks.end())
+      if (ranks.empty() || std::ranges::find(ranks, members[rank]) != ranks.end())
         taking_part.push_back(static_cast<int>(rank));
     return taking_part;
   }
@@ -182,8 +182,7 @@ private:
       int peer = op.to.resolve(rank, static_cast<int>(members->size()));
       NCCLPROBE_TRY(check_peer(peer, members->size()));
       std::uint64_t count = op.count.at(rank);
-      NCCLPROBE_TRY(check_slice(op.from, rank, (*members)[static_cast<std::size_t>(rank)],
-                                count * size_bytes(op.type)));
+      NCCLPROBE_TRY(check_slice(op.from, rank, (*members)[rank], count * size_bytes(op.type)));
       NCCLPROBE_TRY(match(pending_receives_, pending_sends_, {op.communicator, rank, peer},
                           {count, op.type}));
     }
@@ -197,8 +196,7 @@ private:
       int peer = op.from.resolve(rank, static_cast<int>(members->size()));
       NCCLPROBE_TRY(check_peer(peer, members->size()));
       std::uint64_t count = op.count.at(rank);
-      NCCLPROBE_TRY(check_slice(op.into, rank, (*members)[static_cast<std::size_t>(rank)],
-                                count * size_bytes(op.type)));
+      NCCLPROBE_TRY(check_slice(op.into, rank, (*members)[rank], count * size_bytes(op.type)));
       NCCLPROBE_TRY(match(pending_sends_, pending_receives_, {op.communicator, peer, rank},
                           {count, op.type}));
     }
@@ -311,7 +309,7 @@ private:
                   name, region.first, region.last, size);
     int depth = 0;
     for (int i = region.first; i < region.last; ++i) {
-      const auto& what = schedule_.operations[static_cast<std::size_t>(i)].what;
+      const auto& what = schedule_.operations[i].what;
       depth += std::holds_alternative<GroupBeginOp>(what) ? 1
                : std::holds_alternative<GroupEndOp>(what) ? -1
                                                           : 0;
@@ -347,7 +345,7 @@ private:
       NCCLPROBE_TRY_ASSIGN(const std::vector<int> members, data_ranks(one.communicator, one.ranks));
       int n = static_cast<int>(members.size());
       for (int rank = 0; rank < n; ++rank) {
-        int global = members[static_cast<std::size_t>(rank)];
+        int global = members[rank];
         if (!names_rank(one.ranks, global))
           continue;
         auto expected = expectation_for(one.collective, one.op, one.root, one.count, rank, n,

@@ -62,7 +62,7 @@ StepBuilder::StepBuilder(const StepRequest& request, const StepScope& scope)
   add_stream("compute", 0);
   add_stream("communication", request.priority);
   std::vector<int> sorted = scope.ranks;
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   if (scope.size() < scope.world)
     training_ = std::move(sorted);
   acting_ = training_;
@@ -91,8 +91,8 @@ std::vector<int> StepBuilder::add_groups(const std::string& name,
       continue;
     CommunicatorDecl one{groups.size() == 1 ? name : fmt::format("{} {}", name, added.size()),
                          ranks};
-    bool whole_world = static_cast<int>(ranks.size()) == scope_.world &&
-                       std::is_sorted(ranks.begin(), ranks.end());
+    bool whole_world =
+        static_cast<int>(ranks.size()) == scope_.world && std::ranges::is_sorted(ranks);
     if (whole_world)
       one.ranks.clear();
     added.push_back(static_cast<int>(schedule_.communicators.size()));
@@ -139,7 +139,7 @@ void StepBuilder::end_step() {
     copy_input();
   if (copies())
     wait(compute, input_copied_);
-  for (int stream = 0; stream < static_cast<int>(open_.size()); ++stream)
+  for (int stream = 0; stream < std::ssize(open_); ++stream)
     leave(stream);
   push(MarkerOp{compute, "step end"});
   schedule_.timed.last = static_cast<int>(schedule_.operations.size());
@@ -148,7 +148,7 @@ void StepBuilder::end_step() {
 }
 
 void StepBuilder::enter(int stream, Activity activity, const std::string& label) {
-  Open& open = open_[static_cast<std::size_t>(stream)];
+  Open& open = open_[stream];
   if (open.state == Open::State::in && open.activity == activity && open.label == label)
     return;
   leave(stream);
@@ -157,7 +157,7 @@ void StepBuilder::enter(int stream, Activity activity, const std::string& label)
 }
 
 void StepBuilder::expect(int stream, Activity activity, const std::string& label) {
-  Open& open = open_[static_cast<std::size_t>(stream)];
+  Open& open = open_[stream];
   if (open.state == Open::State::in && open.activity == activity && open.label == label)
     return;
   leave(stream);
@@ -165,7 +165,7 @@ void StepBuilder::expect(int stream, Activity activity, const std::string& label
 }
 
 void StepBuilder::leave(int stream) {
-  Open& open = open_[static_cast<std::size_t>(stream)];
+  Open& open = open_[stream];
   if (open.state == Open::State::in)
     push(MarkerOp{stream, open.label, open.activity, MarkerEdge::end});
   open.state = Open::State::out;
@@ -360,8 +360,8 @@ void StepBuilder::fill_moments(int state, std::uint64_t parameters) {
 }
 
 Schedule StepBuilder::finish() {
-  schedule_.buffers[static_cast<std::size_t>(factors_)].bytes = factor_bytes_;
-  schedule_.buffers[static_cast<std::size_t>(results_)].bytes = result_bytes_;
+  schedule_.buffers[factors_].bytes = factor_bytes_;
+  schedule_.buffers[results_].bytes = result_bytes_;
   if (factor_bytes_ > 0)
     fill_working({factors_}, factor_bytes_ / element_bytes(), type_);
   if (copies())

@@ -52,9 +52,9 @@ std::vector<StepParts> parts_for(const StepRequest& request, int ranks) {
 
 Result<void> check_ranks(const std::vector<int>& ranks, int world) {
   std::vector<int> sorted = ranks;
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   if (sorted.empty() || sorted.front() < 0 || sorted.back() >= world ||
-      std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+      std::ranges::adjacent_find(sorted) != sorted.end())
     return fail(Errc::invalid_argument, "'{}' is not a set of the ranks 0 to {}",
                 base::format_number_list(ranks), world - 1);
   return {};
@@ -136,7 +136,7 @@ Result<StepCells> make_step_cells(const StepMeasurement& measurement, int world,
           break;
         }
         auto same = [&](const Cell& other) { return other.label == cell->label; };
-        if (std::none_of(made.cells.begin(), made.cells.end(), same))
+        if (std::ranges::none_of(made.cells, same))
           made.cells.push_back(std::move(*cell));
       }
     }
@@ -157,13 +157,12 @@ std::uint64_t given_bytes(const Schedule& schedule, int rank, int world) {
   std::uint64_t sum = 0;
   // Its position in the communicator, or the number of members.
   auto place = [&](int communicator) {
-    std::vector<int> members =
-        members_of(schedule.communicators[static_cast<std::size_t>(communicator)], world);
-    auto found = std::find(members.begin(), members.end(), rank);
+    std::vector<int> members = members_of(schedule.communicators[communicator], world);
+    auto found = std::ranges::find(members, rank);
     return std::pair(static_cast<int>(found - members.begin()), static_cast<int>(members.size()));
   };
   for (int i = schedule.timed.first; i < schedule.timed.last; ++i) {
-    const Operation& operation = schedule.operations[static_cast<std::size_t>(i)];
+    const Operation& operation = schedule.operations[i];
     if (!names_rank(operation.ranks, rank))
       continue;
     if (const auto* op = std::get_if<CollectiveOp>(&operation.what)) {

@@ -68,8 +68,8 @@ StepModel make_step_model(ModelSpec spec) {
     for (auto product = step.products.rbegin(); product != step.products.rend(); ++product) {
       if (product->product.kind != Product::Kind::weights)
         continue;
-      auto found = std::find_if(left.begin(), left.end(),
-                                [&](ParameterAt at) { return has_size(spec, at, *product); });
+      auto found =
+          std::ranges::find_if(left, [&](ParameterAt at) { return has_size(spec, at, *product); });
       if (found == left.end()) {
         bool of_experts = product->groups > 1 && !left.empty();
         product->weights =

@@ -91,13 +91,13 @@ Result<RankGrid> make_rank_grid(const StepOptions& options, const std::vector<in
     return fail(Errc::unsupported, "{} ranks do not divide into groups of {} that share layers",
                 all, grid.tensor);
   std::vector<int> sorted = ranks;
-  std::sort(sorted.begin(), sorted.end());
-  grid.tensor_groups.resize(static_cast<std::size_t>(all / grid.tensor));
-  grid.data_groups.resize(static_cast<std::size_t>(grid.tensor));
+  std::ranges::sort(sorted);
+  grid.tensor_groups.resize(all / grid.tensor);
+  grid.data_groups.resize(grid.tensor);
   for (int i = 0; i < all; ++i) {
-    int rank = sorted[static_cast<std::size_t>(i)];
-    grid.tensor_groups[static_cast<std::size_t>(i / grid.tensor)].push_back(rank);
-    grid.data_groups[static_cast<std::size_t>(i % grid.tensor)].push_back(rank);
+    int rank = sorted[i];
+    grid.tensor_groups[i / grid.tensor].push_back(rank);
+    grid.data_groups[i % grid.tensor].push_back(rank);
   }
   return grid;
 }

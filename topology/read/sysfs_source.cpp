@@ -144,7 +144,7 @@ void add_gpu(const fs::path& canonical, Host& host) {
   int position = add_chain(canonical, host);
   if (position < 0)
     return;
-  const PciDevice& device = host.pci[static_cast<std::size_t>(position)];
+  const PciDevice& device = host.pci[position];
   Gpu gpu;
   gpu.index = static_cast<int>(host.gpus.size());
   gpu.bus_id = told(std::optional(device.bus_id));
@@ -156,7 +156,7 @@ void add_gpu(const fs::path& canonical, Host& host) {
   gpu.pcie.width_now = device.width;
   gpu.pcie.width_gpu_max = device.width_max;
   if (device.parent >= 0) {
-    const PciDevice& port = host.pci[static_cast<std::size_t>(device.parent)];
+    const PciDevice& port = host.pci[device.parent];
     gpu.pcie.generation_slot_max =
         told(smaller(gpu.pcie.generation_gpu_max.value, generation_of(port.gt_per_s_max)));
     gpu.pcie.width_slot_max = told(smaller(device.width_max.value, port.width_max.value));
@@ -189,7 +189,7 @@ void set_place(const fs::path& entry, Host& host, Nic& nic) {
   int position = add_chain(*device, host);
   if (position < 0)
     return;
-  PciDevice& pci = host.pci[static_cast<std::size_t>(position)];
+  PciDevice& pci = host.pci[position];
   if (pci.kind == PciKind::other)
     pci.kind = PciKind::nic; // of an uncommon class
   nic.bus_id = told(std::optional(pci.bus_id));

@@ -23,8 +23,7 @@ constexpr std::ptrdiff_t k_most_parts = 2'000'000;
 
 base::Result<XmlFile> XmlFile::parse(std::string_view text, const std::string& name) {
   NCCLPROBE_TRY(check_text(text, name));
-  if (std::count_if(text.begin(), text.end(), [](char c) { return c == '<' || c == '='; }) >
-      k_most_parts)
+  if (std::ranges::count_if(text, [](char c) { return c == '<' || c == '='; }) > k_most_parts)
     return topology::fail_at(name, 1, "more than {} elements and attributes, which is the limit",
                              k_most_parts);
   // hwloc's own reader might expand them endlessly.

@@ -189,7 +189,7 @@ private:
   }
 
   void write_pci(int position, int level) {
-    const PciDevice& device = host_.pci[static_cast<std::size_t>(position)];
+    const PciDevice& device = host_.pci[position];
     Element pci(out_, level, "pci");
     pci.attribute("busid", device.bus_id);
     if (device.pci_class)

@@ -197,7 +197,7 @@ private:
   }
 
   void add_device(int position, std::vector<OutlineNode>& siblings) {
-    const PciDevice& device = host_.pci[static_cast<std::size_t>(position)];
+    const PciDevice& device = host_.pci[position];
     std::vector<OutlineNode> leaves = leaves_of(device.bus_id);
     if (!leaves.empty()) {
       for (OutlineNode& leaf : leaves)

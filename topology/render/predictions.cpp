@@ -102,7 +102,7 @@ std::string render_placement(const Machine& machine) {
                            {"NIC", Align::left},
                            {"why", Align::left}});
     for (const RankPlacement& rank : placement) {
-      const Host& host = machine.hosts.at(static_cast<std::size_t>(rank.host));
+      const Host& host = machine.hosts.at(rank.host);
       const Nic* nic = rank.nic ? host.nic(*rank.nic) : nullptr;
       table.add_row({std::to_string(rank.rank), std::to_string(rank.host), std::to_string(rank.gpu),
                      rank.numa_node ? std::to_string(*rank.numa_node) : "?",

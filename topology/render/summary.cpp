@@ -60,7 +60,7 @@ std::string pcie_of_device(const Host& host, const Gpu& gpu) {
   int position = pci_position(host, gpu.bus_id);
   if (position < 0)
     return "?";
-  const PciDevice& device = host.pci[static_cast<std::size_t>(position)];
+  const PciDevice& device = host.pci[position];
   auto generation = [](const Fact<double>& gt_per_s) {
     auto number = gt_per_s ? pcie_generation(*gt_per_s) : std::nullopt;
     return number ? Fact<int>(*number, gt_per_s.source) : Fact<int>();

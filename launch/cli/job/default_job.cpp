@@ -23,9 +23,9 @@ std::vector<std::vector<Setting>> suitable_sweep(const std::string& backend,
     return {{{"NCCLPROBE_GLOO_ALGORITHM", "ring"}}, {{"NCCLPROBE_GLOO_CHUNK_BYTES", "65536"}}};
   if (backend == "synthetic")
     return {{{"NCCLPROBE_SYNTHETIC_ALPHA_NS", "2000"}}};
-  bool nvlink = std::all_of(hosts.begin(), hosts.end(), [](const Host& host) {
-    return std::all_of(host.gpus.begin(), host.gpus.end(),
-                       [](const Gpu& gpu) { return gpu.nvlinks.value_or(0) > 0; });
+  bool nvlink = std::ranges::all_of(hosts, [](const Host& host) {
+    return std::ranges::all_of(host.gpus,
+                               [](const Gpu& gpu) { return gpu.nvlinks.value_or(0) > 0; });
   });
   std::vector<std::vector<Setting>> sweep{{{"NCCL_ALGO", "Ring"}}, {{"NCCL_BUFFSIZE", "8388608"}}};
   if (nvlink) {

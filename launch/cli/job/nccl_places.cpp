@@ -80,7 +80,7 @@ base::Result<void> check_environment(const Session& session, const World& world,
     workload::Variables all;
     for (const model::Setting& setting : session.reports[rank].environment)
       all[setting.name] = setting.value;
-    const NcclPlace& place = places.at(static_cast<std::size_t>(hosts[rank]));
+    const NcclPlace& place = places.at(hosts[rank]);
     for (const model::Setting& setting : session.reports[rank].environment) {
       workload::Judgement judgement = workload::judge(setting, all, place);
       bool can_override = workload::can_be_overridden(setting.name);

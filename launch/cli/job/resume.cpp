@@ -46,8 +46,7 @@ Facts facts_of(const model::RunHeader& header) {
   }
   for (const model::RankPlace& place : header.ranks)
     facts[fmt::format("rank {}", place.rank)] =
-        fmt::format("device {} of {}", place.device,
-                    header.hosts.at(static_cast<std::size_t>(place.host)).hostname);
+        fmt::format("device {} of {}", place.device, header.hosts.at(place.host).hostname);
   for (const model::Setting& file : header.files)
     facts["contents of " + file.name] = file.value;
   for (const model::Setting& variable : header.environment)
@@ -104,8 +103,7 @@ Result<void> check_plan(const std::filesystem::path& run_file, const model::Run&
   for (const model::TrialRecord& trial : run.trials) {
     int id = trial.spec.id;
     if (error.message.empty() &&
-        (id < 0 || id >= planned ||
-         !same_cells(plan.trials[static_cast<std::size_t>(id)], trial.spec)))
+        (id < 0 || id >= planned || !same_cells(plan.trials[id], trial.spec)))
       error.message =
           fmt::format("trial {} of {} ({}) differs from the one in the plan made here and now", id,
                       run_file.string(), trial.spec.name);

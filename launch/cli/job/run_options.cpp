@@ -33,7 +33,7 @@ Option rank_counts_option(RunOptions& into) {
       {.initial = "all GPUs, or 2 on the CPU", .example = "8"},
       [&into](const std::string& text) -> Result<void> {
         NCCLPROBE_TRY_ASSIGN(auto counts, numbers<int>(1).read(text));
-        into.ranks = *std::max_element(counts.begin(), counts.end());
+        into.ranks = *std::ranges::max_element(counts);
         if (counts.size() > 1)
           into.workload.rank_counts = std::move(counts);
         return {};

@@ -35,7 +35,7 @@ launch::Affinity affinity_of_workers(const World& world) {
 }
 
 std::vector<int> cpus_near(const launch::RankPlacement& placement, const model::Host& host) {
-  return launch::cpus_near(host.gpus.at(static_cast<std::size_t>(placement.device)).pci_bus_id);
+  return launch::cpus_near(host.gpus.at(placement.device).pci_bus_id);
 }
 
 // Some nodes have only memory.
@@ -56,7 +56,7 @@ launch::HostCpus host_cpus(const World& world, const Session& session) {
       std::ranges::find(placements, session.fleet->rank(), &launch::RankPlacement::supervisor);
   if (own == placements.end())
     return found;
-  const model::Host& host = session.hosts.at(static_cast<std::size_t>(own->host));
+  const model::Host& host = session.hosts.at(own->host);
   const std::vector<std::vector<int>> nodes = cpus_of_nodes(host);
   for (const launch::RankPlacement& placement : placements) {
     if (placement.host != own->host)
@@ -149,7 +149,7 @@ enum class Purpose { run, look };
 model::Host imagined_host(int gpus) {
   model::Host host;
   host.hostname = "imagined";
-  host.gpus.resize(static_cast<std::size_t>(gpus));
+  host.gpus.resize(gpus);
   for (int index = 0; model::Gpu & gpu : host.gpus)
     gpu.index = index++;
   return host;
@@ -172,8 +172,7 @@ Result<void> agree(const World& world, RunOptions& options, Session& session, Pu
   session.worker = worker_program(world);
   std::vector<int> hosts = launch::host_numbers(session.reports);
   auto me = static_cast<std::size_t>(session.fleet->rank());
-  bool first_here =
-      std::find(hosts.begin(), hosts.end(), hosts[me]) == hosts.begin() + session.fleet->rank();
+  bool first_here = std::ranges::find(hosts, hosts[me]) == hosts.begin() + session.fleet->rank();
   if (gpus)
     own.inventory = imagined_host(*gpus);
   else if (first_here)
@@ -249,8 +248,7 @@ std::map<int, std::vector<int>> cpus_near_gpus(const launch::Layout& layout,
   std::map<int, std::vector<int>> cpus_of_rank;
   for (const launch::RankPlacement& placement : layout.placements) {
     if (placement.supervisor == supervisor)
-      cpus_of_rank[placement.rank] =
-          cpus_near(placement, hosts.at(static_cast<std::size_t>(placement.host)));
+      cpus_of_rank[placement.rank] = cpus_near(placement, hosts.at(placement.host));
   }
   return cpus_of_rank;
 }
@@ -263,8 +261,8 @@ base::Result<std::unique_ptr<launch::Fleet>> join_fleet(const World& world) {
 
 bool started_by_launcher(const World& world) {
   constexpr std::array k_marks{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_FD"};
-  return std::any_of(k_marks.begin(), k_marks.end(),
-                     [&](const char* name) { return world.environment_by_name.contains(name); });
+  return std::ranges::any_of(
+      k_marks, [&](const char* name) { return world.environment_by_name.contains(name); });
 }
 
 Result<void> open_session(const World& world, RunOptions& options, Session& session) {
@@ -303,8 +301,8 @@ std::optional<std::uint64_t> free_device_bytes(const Session& session) {
   std::optional<std::uint64_t> least = session.device_bytes_at_begin;
   if (!least && session.backend.name == "nvidia")
     for (const launch::RankPlacement& placement : session.layout.placements) {
-      const model::Host& host = session.hosts.at(static_cast<std::size_t>(placement.host));
-      const model::Gpu& gpu = host.gpus.at(static_cast<std::size_t>(placement.device));
+      const model::Host& host = session.hosts.at(placement.host);
+      const model::Gpu& gpu = host.gpus.at(placement.device);
       if (gpu.memory_bytes > 0) // otherwise it is imagined
         least = std::min(least.value_or(gpu.free_bytes), gpu.free_bytes);
     }
@@ -312,7 +310,7 @@ std::optional<std::uint64_t> free_device_bytes(const Session& session) {
 }
 
 std::optional<int> topology_gpu(const model::Host& host, int device) {
-  auto bus_id = topology::normal_bus_id(host.gpus.at(static_cast<std::size_t>(device)).pci_bus_id);
+  auto bus_id = topology::normal_bus_id(host.gpus.at(device).pci_bus_id);
   for (const topology::Gpu& gpu : host.topology.gpus)
     if (bus_id && gpu.bus_id.value == bus_id)
       return gpu.index;

@@ -34,8 +34,7 @@ topology::Distances distances(const Session& session) {
   for (const launch::RankPlacement& placement : session.layout.placements) {
     topology::RankHome home{placement.host, std::nullopt};
     if (session.backend.name == "nvidia")
-      home.gpu = topology_gpu(session.hosts.at(static_cast<std::size_t>(placement.host)),
-                              placement.device);
+      home.gpu = topology_gpu(session.hosts.at(placement.host), placement.device);
     homes.push_back(home);
   }
   return rank_distances(machine, homes);

@@ -41,9 +41,8 @@ Preparation choose_preparation(const std::string& asked, const std::string& back
     peak_bytes = std::max(peak_bytes, workload::peak_bytes(trial.cells));
   std::uint64_t needed_bytes = 2 * peak_bytes + k_contexts * k_context_bytes;
   for (const launch::RankPlacement& placement : layout.placements) {
-    const model::Host& host = hosts.at(static_cast<std::size_t>(placement.host));
-    std::string problem =
-        obstacle(host.gpus.at(static_cast<std::size_t>(placement.device)), needed_bytes);
+    const model::Host& host = hosts.at(placement.host);
+    std::string problem = obstacle(host.gpus.at(placement.device), needed_bytes);
     if (!problem.empty())
       return {false, fmt::format("GPU {} of {}: {}", placement.device, host.hostname, problem)};
   }

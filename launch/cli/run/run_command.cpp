@@ -134,8 +134,9 @@ base::Result<Ending> measure(launch::Supervisor& supervisor, const workload::Pla
                              const std::filesystem::path& output, const std::string& run_id,
                              Stored& stored, Progress& progress) {
   std::vector<model::TrialSpec> missing;
-  std::copy_if(plan.trials.begin(), plan.trials.end(), std::back_inserter(missing),
-               [&](const model::TrialSpec& spec) { return !stored.done.contains(spec.id); });
+  std::ranges::copy_if(plan.trials, std::back_inserter(missing), [&](const model::TrialSpec& spec) {
+    return !stored.done.contains(spec.id);
+  });
   for (model::TrialSpec& spec : missing)
     keep_trace_with(output, run_id, spec);
   bool all_done = true;

@@ -37,7 +37,7 @@ base::Result<void> add_run(const std::string& file, Sight& sight) {
   }
   const auto first = static_cast<int>(sight.machine.hosts.size());
   for (const model::RankPlace& place : run->header.ranks) {
-    const model::Host& host = run->header.hosts.at(static_cast<std::size_t>(place.host));
+    const model::Host& host = run->header.hosts.at(place.host);
     if (static_cast<std::size_t>(place.device) >= host.gpus.size())
       continue; // a rank on the CPU
     if (auto gpu = topology_gpu(host, place.device))

@@ -87,7 +87,7 @@ void locate_ranks(const std::vector<Part>& parts, const std::vector<int>& hosts,
                   const std::vector<model::Host>& inventories, Sight& sight) {
   std::map<int, std::size_t> next;
   for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-    const model::Host& host = inventories.at(static_cast<std::size_t>(hosts[rank]));
+    const model::Host& host = inventories.at(hosts[rank]);
     std::size_t device = next[hosts[rank]]++;
     if (device >= host.gpus.size())
       continue;
@@ -105,8 +105,7 @@ Result<Sight> look_around(const World& world, const TopoOptions& options, LiveSi
   NCCLPROBE_TRY_ASSIGN(auto reports, introduce(world, live));
   std::vector<int> hosts = launch::host_numbers(reports);
   auto me = static_cast<std::size_t>(live.fleet->rank());
-  live.first_here =
-      std::find(hosts.begin(), hosts.end(), hosts[me]) == hosts.begin() + live.fleet->rank();
+  live.first_here = std::ranges::find(hosts, hosts[me]) == hosts.begin() + live.fleet->rank();
 
   Part own;
   own.cpus = base::format_number_list(base::allowed_cpus());

@@ -172,7 +172,7 @@ private:
                    BusySpans& others) {
     for (BusySpans* spans : {&own, &others})
       std::erase_if(*spans, [&](const auto& span) { return span.second <= world_.now_ns; });
-    std::sort(others.begin(), others.end());
+    std::ranges::sort(others);
     std::int64_t start_ns = next_start_ns();
     add(synthetic_slowed_ns(world_.settings, start_ns, cost_ns, others), name, flags);
     if (world_.settings.copy_ppm > 0)

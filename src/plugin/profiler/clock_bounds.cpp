@@ -12,14 +12,14 @@ namespace {
 // `stricter(a, b)`: a is the tighter bound.
 template <typename Extremes, typename Bound, typename Stricter>
 void keep(Extremes& extremes, const Bound& bound, Stricter stricter) {
-  auto same = std::find_if(extremes.begin(), extremes.end(),
-                           [&](const Bound& one) { return one.operation == bound.operation; });
+  auto same = std::ranges::find_if(
+      extremes, [&](const Bound& one) { return one.operation == bound.operation; });
   Bound& place = same == extremes.end() ? extremes.back() : *same;
   if (!stricter(bound.offset_ns, place.offset_ns))
     return;
   place = bound;
-  std::sort(extremes.begin(), extremes.end(),
-            [&](const Bound& a, const Bound& b) { return stricter(a.offset_ns, b.offset_ns); });
+  std::ranges::sort(
+      extremes, [&](const Bound& a, const Bound& b) { return stricter(a.offset_ns, b.offset_ns); });
 }
 
 std::int64_t between(std::uint64_t host_ns, std::uint64_t gpu_ns) {

@@ -109,7 +109,7 @@ std::uint32_t operation_of(const void* parent) {
 // there.
 int global_rank_of(std::uint32_t index, std::uint64_t hash, int rank) {
   if (static_cast<std::size_t>(rank) < members_known.load())
-    return members[static_cast<std::size_t>(rank)];
+    return members[rank];
   const Communicator& first = state.communicators.front();
   bool has_several = false;
   for (std::uint32_t i = 1; i < index; ++i)

@@ -224,8 +224,8 @@ Result<ModelSpec> make_model(std::string_view name, const ModelOptions& options)
   if (family == "linear")
     return linear_stack(name, options);
   const auto& all = entries();
-  auto entry = std::find_if(all.begin(), all.end(),
-                            [&](const CatalogueEntry& one) { return one.known.name == family; });
+  auto entry = std::ranges::find_if(
+      all, [&](const CatalogueEntry& one) { return one.known.name == family; });
   if (entry == all.end()) {
     std::string names;
     for (const CatalogueEntry& one : all)

@@ -46,8 +46,7 @@ fill_buckets_sorted(const std::vector<BucketItem>& items,
                     const std::vector<std::uint64_t>& limits) {
   std::vector<std::vector<std::size_t>> buckets = fill_buckets(items, limits);
   // Indices ascend within a bucket, so the first is the least.
-  std::sort(buckets.begin(), buckets.end(),
-            [](const auto& a, const auto& b) { return a.front() < b.front(); });
+  std::ranges::sort(buckets, [](const auto& a, const auto& b) { return a.front() < b.front(); });
   return buckets;
 }
 
@@ -65,7 +64,7 @@ std::vector<DdpBucket> ddp_buckets(const ModelSpec& spec, const DdpOptions& opti
     limits = {UINT64_MAX};
   auto filled = rebuilt ? fill_buckets(items, limits) : fill_buckets_sorted(items, limits);
   if (!rebuilt)
-    std::reverse(filled.begin(), filled.end());
+    std::ranges::reverse(filled);
 
   std::vector<DdpBucket> buckets;
   for (const std::vector<std::size_t>& indices : filled) {

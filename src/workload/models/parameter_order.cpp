@@ -20,7 +20,7 @@ std::vector<ParameterAt> use_order(const ModelSpec& spec) {
 
 std::vector<ParameterAt> registration_order(const ModelSpec& spec) {
   std::vector<ParameterAt> all = use_order(spec);
-  std::stable_sort(all.begin(), all.end(), [&](ParameterAt a, ParameterAt b) {
+  std::ranges::stable_sort(all, [&](ParameterAt a, ParameterAt b) {
     return parameter_at(spec, a).place < parameter_at(spec, b).place;
   });
   return all;
@@ -28,7 +28,7 @@ std::vector<ParameterAt> registration_order(const ModelSpec& spec) {
 
 std::vector<ParameterAt> arrival_order(const ModelSpec& spec) {
   std::vector<ParameterAt> all = use_order(spec);
-  std::reverse(all.begin(), all.end());
+  std::ranges::reverse(all);
   return all;
 }
 
