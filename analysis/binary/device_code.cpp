@@ -66,25 +66,24 @@ std::string kind_of(const Elf64_Ehdr& header) {
   }
 }
 
-base::Result<void> read_elf(std::string_view file, DeviceCode& code) {
+Result<void> read_elf(std::string_view file, DeviceCode& code) {
   const auto read = base::value_at<Elf64_Ehdr>(file, 0);
   if (!read)
-    return base::fail(base::Errc::invalid_argument, "an ELF file that ends within its header");
+    return fail(Errc::invalid_argument, "an ELF file that ends within its header");
   const Elf64_Ehdr& header = *read;
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
-    return base::fail(base::Errc::invalid_argument,
-                      "an ELF file, but not of 64 bits, little endian");
+    return fail(Errc::invalid_argument, "an ELF file, but not of 64 bits, little endian");
   if (header.e_machine == k_machine_cuda)
-    return base::fail(base::Errc::invalid_argument,
-                      "a single cubin; give the program or library that contains it");
+    return fail(Errc::invalid_argument,
+                "a single cubin; give the program or library that contains it");
   code.format = kind_of(header);
   if (header.e_shoff == 0 || header.e_shentsize != sizeof(Elf64_Shdr))
-    return base::fail(base::Errc::invalid_argument, "an ELF file without a table of sections");
+    return fail(Errc::invalid_argument, "an ELF file without a table of sections");
 
   const auto first = base::value_at<Elf64_Shdr>(file, header.e_shoff);
   if (!first)
-    return base::fail(base::Errc::invalid_argument,
-                      "an ELF file that ends before its table of sections (truncated?)");
+    return fail(Errc::invalid_argument,
+                "an ELF file that ends before its table of sections (truncated?)");
   // Above 65279 sections, the first section holds count and index.
   std::uint64_t count = header.e_shnum == 0 ? first->sh_size : header.e_shnum;
   std::uint64_t names_index = header.e_shstrndx == SHN_XINDEX ? first->sh_link : header.e_shstrndx;
@@ -112,7 +111,7 @@ base::Result<void> read_elf(std::string_view file, DeviceCode& code) {
   return {};
 }
 
-base::Result<void> read_archive(std::string_view file, DeviceCode& code) {
+Result<void> read_archive(std::string_view file, DeviceCode& code) {
   std::size_t members = 0;
   std::size_t at = k_archive_magic.size();
   while (file.size() - at >= k_member_header) {
@@ -155,11 +154,11 @@ std::vector<knowledge::CodeTarget> DeviceCode::ptx_targets() const {
   return keys(ptx);
 }
 
-base::Result<DeviceCode> read_device_code(std::string_view file) {
+Result<DeviceCode> read_device_code(std::string_view file) {
   DeviceCode code;
   if (file.size() > k_most_bytes)
-    return base::fail(base::Errc::invalid_argument, "it has more than {} GiB, which is the limit",
-                      k_most_bytes >> 30);
+    return fail(Errc::invalid_argument, "it has more than {} GiB, which is the limit",
+                k_most_bytes >> 30);
   if (file.starts_with(ELFMAG)) {
     NCCLPROBE_TRY(read_elf(file, code));
   } else if (file.starts_with(k_archive_magic)) {
@@ -168,11 +167,10 @@ base::Result<DeviceCode> read_device_code(std::string_view file) {
     code.format = "fat binary";
     read_fat_binaries(file, code);
   } else if (file.starts_with(k_thin_archive_magic)) {
-    return base::fail(base::Errc::invalid_argument,
-                      "a thin archive, which contains no code; give the object files");
+    return fail(Errc::invalid_argument,
+                "a thin archive, which contains no code; give the object files");
   } else
-    return base::fail(base::Errc::invalid_argument,
-                      "neither an ELF file, nor an archive, nor a fat binary");
+    return fail(Errc::invalid_argument, "neither an ELF file, nor an archive, nor a fat binary");
   return code;
 }
 

@@ -52,6 +52,6 @@ struct DeviceCode {
 
 // For an ELF file (64 bits, little endian), an archive of such files, or a bare fat binary. Handles
 // any bytes: an invalid part is noted and skipped. Errors: invalid_argument for other files.
-base::Result<DeviceCode> read_device_code(std::string_view file);
+Result<DeviceCode> read_device_code(std::string_view file);
 
 } // namespace ncclprobe::analysis

@@ -27,7 +27,7 @@ struct TrialSummary {
   // time of all together is stored at the first of them.
   std::map<std::size_t, std::optional<CellTime>> repeated;
   // By cell, for training steps and other workloads with marks. Errors: those of step_figures().
-  std::map<std::size_t, base::Result<steps::StepFigures>> steps;
+  std::map<std::size_t, Result<steps::StepFigures>> steps;
   std::map<int, MemoryErrors> memory_errors; // by rank
 };
 

@@ -13,9 +13,9 @@ namespace {
 
 void sort(std::vector<double>& values) {
   if (values.empty())
-    base::raise(base::Errc::invalid_argument, "statistics of no values");
+    raise(Errc::invalid_argument, "statistics of no values");
   if (std::ranges::any_of(values, [](double value) { return std::isnan(value); }))
-    base::raise(base::Errc::invalid_argument, "statistics of values that include a NaN");
+    raise(Errc::invalid_argument, "statistics of values that include a NaN");
   std::ranges::sort(values);
 }
 
@@ -37,7 +37,7 @@ double quantile_of_sorted(const std::vector<double>& values, double p) {
 
 double quantile(std::vector<double> values, double p) {
   if (!(p >= 0 && p <= 1))
-    base::raise(base::Errc::invalid_argument, "no {}-quantile: 0 to 1", p);
+    raise(Errc::invalid_argument, "no {}-quantile: 0 to 1", p);
   return quantile_of_sorted(sorted(std::move(values)), p);
 }
 

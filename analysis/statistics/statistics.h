@@ -12,7 +12,7 @@ namespace ncclprobe::analysis {
 
 // The p-quantile, 0 <= p <= 1, by linear interpolation between order statistics: position p (n - 1)
 // of the sorted values counted from 0. This is Hyndman and Fan's type 7, the default of NumPy and
-// R. Throws base::Exception (invalid_argument) for no values, NaN or p out of range.
+// R. Throws Exception (invalid_argument) for no values, NaN or p out of range.
 double quantile(std::vector<double> values, double p);
 
 // quantile(values, 0.5): the middle value, or the mean of the two middle ones.

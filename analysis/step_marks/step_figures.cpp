@@ -218,10 +218,10 @@ std::vector<BucketTimes> bucket_times(const CellSteps& cell) {
   return out;
 }
 
-base::Result<StepFigures> step_figures(const model::Schedule& schedule, int world_size,
-                                       const std::vector<model::Mark>& marks) {
+Result<StepFigures> step_figures(const model::Schedule& schedule, int world_size,
+                                 const std::vector<model::Mark>& marks) {
   if (marks.empty())
-    return base::fail(base::Errc::not_found, "it has no marks");
+    return fail(Errc::not_found, "it has no marks");
   NCCLPROBE_TRY_ASSIGN(const CellSteps cell, read_steps(schedule, world_size, marks));
   StepFigures figures;
   figures.buckets = bucket_times(cell);
@@ -236,7 +236,7 @@ base::Result<StepFigures> step_figures(const model::Schedule& schedule, int worl
     ++counts[one.batch];
   }
   if (!(figures.times.step_ns > 0))
-    return base::fail(base::Errc::protocol, "its steps take no time");
+    return fail(Errc::protocol, "its steps take no time");
   std::vector<double> batch_ns;
   for (const auto& [batch, sum] : batches)
     batch_ns.push_back(sum.step_ns / static_cast<double>(counts[batch]));

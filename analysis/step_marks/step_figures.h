@@ -82,7 +82,7 @@ struct StepFigures {
   std::size_t unmatched_messages = 0; // of a step: sends and receives without their other side
 };
 // Errors: those of read_steps; not_found without marks.
-base::Result<StepFigures> step_figures(const model::Schedule& schedule, int world_size,
-                                       const std::vector<model::Mark>& marks);
+Result<StepFigures> step_figures(const model::Schedule& schedule, int world_size,
+                                 const std::vector<model::Mark>& marks);
 
 } // namespace ncclprobe::analysis::steps

@@ -15,9 +15,6 @@
 namespace ncclprobe::analysis::steps {
 namespace {
 
-using base::Errc;
-using base::fail;
-using base::Result;
 using model::MarkerEdge;
 using model::MarkerOp;
 using model::Operation;

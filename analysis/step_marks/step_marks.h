@@ -61,7 +61,7 @@ struct StepPlan {
 };
 // Errors: invalid_argument for markers that violate the convention (model/schedule.h, MarkerEdge):
 // no "step" or "step end", an end without its begin, nested stretches of one stream.
-base::Result<StepPlan> plan_of(const model::Schedule& schedule, int world_size);
+Result<StepPlan> plan_of(const model::Schedule& schedule, int world_size);
 
 struct Stretch {
   int declaration = 0; // in StepPlan::stretches
@@ -82,7 +82,7 @@ struct CellSteps {
 };
 // Errors: those of plan_of; protocol if a mark is missing, duplicated, without a marker, or before
 // a preceding one on its stream, or if ranks differ in their steps. Nothing is guessed or omitted.
-base::Result<CellSteps> read_steps(const model::Schedule& schedule, int world_size,
-                                   const std::vector<model::Mark>& marks);
+Result<CellSteps> read_steps(const model::Schedule& schedule, int world_size,
+                             const std::vector<model::Mark>& marks);
 
 } // namespace ncclprobe::analysis::steps

@@ -31,21 +31,20 @@ std::string write_case(const Case& one) {
   return base::json_text(base::writable(one), 1);
 }
 
-base::Result<Case> read_case(std::string_view text) {
+Result<Case> read_case(std::string_view text) {
   NCCLPROBE_TRY(base::check_json_limits(text, "it"));
   base::JsonPlace place;
   auto printed = base::parse_json<PrintedDocument>(text, &place);
   if (!printed && place.byte)
-    return base::fail(base::Errc::protocol, "it is not valid JSON, or truncated, at byte {}",
-                      *place.byte);
+    return fail(Errc::protocol, "it is not valid JSON, or truncated, at byte {}", *place.byte);
   if (!printed)
-    return base::fail(base::Errc::protocol, "{} is not as expected: {}",
-                      place.element.empty() ? "it" : place.element, printed.error().text());
+    return fail(Errc::protocol, "{} is not as expected: {}",
+                place.element.empty() ? "it" : place.element, printed.error().text());
   if (printed->one)
     return std::move(*printed->one);
   auto alone = base::parse_json<Case>(text);
   if (!alone)
-    return base::fail(base::Errc::protocol, "it is not as expected: {}", alone.error().text());
+    return fail(Errc::protocol, "it is not as expected: {}", alone.error().text());
   return alone;
 }
 

@@ -153,6 +153,6 @@ NCCLPROBE_PARTLY_LENIENT_FIELDS(Case, (surveys),
 
 // The JSON that `--format json` stores under "case". Errors: protocol, with what is wrong.
 std::string write_case(const Case& one);
-base::Result<Case> read_case(std::string_view text);
+Result<Case> read_case(std::string_view text);
 
 } // namespace ncclprobe::analysis::doctor

@@ -11,11 +11,6 @@
 
 namespace ncclprobe::launch {
 
-using base::Errc;
-using base::Error;
-using base::fail;
-using base::Result;
-
 std::string encode_report(const SupervisorReport& report) {
   return base::write_json(report);
 }
@@ -23,7 +18,7 @@ std::string encode_report(const SupervisorReport& report) {
 Result<SupervisorReport> decode_report(const std::string& text) {
   auto report = base::parse_json<SupervisorReport>(text);
   if (!report)
-    return base::with_context(report.error(), "a supervisor's report cannot be read");
+    return with_context(report.error(), "a supervisor's report cannot be read");
   return report;
 }
 

@@ -25,21 +25,20 @@ struct SupervisorReport {
   std::vector<model::Setting> environment;
   std::string plan;                     // text of the plan file it read; empty without one
   std::optional<model::Host> inventory; // from the first supervisor of each host
-  std::optional<base::Error> problem;   // why this supervisor cannot continue
+  std::optional<Error> problem;         // why this supervisor cannot continue
 };
 // Other builds may send fewer fields. Their version is reported later, with a better message.
 NCCLPROBE_PARTLY_LENIENT_FIELDS(SupervisorReport, (hostname, boot_id, version, arguments, plan),
                                 (environment, inventory, problem))
 std::string encode_report(const SupervisorReport& report);
-base::Result<SupervisorReport> decode_report(const std::string& text);
+Result<SupervisorReport> decode_report(const std::string& text);
 
 // Number of each supervisor's host, in order of first appearance.
 std::vector<int> host_numbers(const std::vector<SupervisorReport>& reports);
 
 // Compares the launcher's size of the job with MPI's. `environment` is the inherited one. Errors:
 // mismatch, for instance srun without PMI, which starts N one-rank jobs.
-base::Result<void> check_launcher(const std::map<std::string, std::string>& environment,
-                                  int fleet_size);
+Result<void> check_launcher(const std::map<std::string, std::string>& environment, int fleet_size);
 
 // Variables of ranks that differ from rank 0's, by name, with values as they may be stored.
 std::vector<model::RankVariable> environment_of_ranks(const std::vector<SupervisorReport>& reports,
@@ -48,7 +47,7 @@ std::vector<model::RankVariable> environment_of_ranks(const std::vector<Supervis
 // Checks that no supervisor has a problem, and that arguments, plan and version are the same
 // everywhere, and library versions the same on all hosts. Errors: the first problem, with the rank
 // that has it; mismatch, naming the ranks or hosts that differ.
-base::Result<void> check_agreement(const std::vector<SupervisorReport>& reports);
+Result<void> check_agreement(const std::vector<SupervisorReport>& reports);
 
 struct BackendChoice {
   std::string name;
@@ -56,8 +55,8 @@ struct BackendChoice {
 };
 // "auto" takes nvidia if every host can use it, else host; never synthetic. Errors: unsupported if
 // the backend asked for cannot run here, with the reason; invalid_argument for an unknown name.
-base::Result<BackendChoice> choose_backend(const std::string& asked,
-                                           const std::vector<model::Host>& hosts);
+Result<BackendChoice> choose_backend(const std::string& asked,
+                                     const std::vector<model::Host>& hosts);
 
 // What a supervisor drives. all_gpus: all GPUs of its host, if it is the only supervisor there.
 // Otherwise, and with any other backend, the same as one_rank.
@@ -69,8 +68,8 @@ struct DeviceChoice {
 // Places all ranks. With several supervisors each has one rank, unless the choice says
 // otherwise; a single one drives `ranks` ranks (nullopt: all devices of the choice, else all GPUs
 // of the host, or 2 on the CPU). Errors: unavailable, naming the ranks of a host that find no GPU.
-base::Result<Layout> make_layout(const std::vector<SupervisorReport>& reports,
-                                 const std::vector<model::Host>& hosts, const std::string& backend,
-                                 std::optional<int> ranks, const DeviceChoice& choice = {});
+Result<Layout> make_layout(const std::vector<SupervisorReport>& reports,
+                           const std::vector<model::Host>& hosts, const std::string& backend,
+                           std::optional<int> ranks, const DeviceChoice& choice = {});
 
 } // namespace ncclprobe::launch

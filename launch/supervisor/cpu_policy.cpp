@@ -13,9 +13,6 @@
 namespace ncclprobe::launch {
 namespace {
 
-using base::Errc;
-using base::fail;
-using base::Result;
 using Cpus = std::vector<int>;
 
 // "0-3/4-7" -> two sets; empty if the text is not like that.
@@ -93,10 +90,10 @@ Result<void> check_cpu_policy(std::string_view policy) {
   constexpr std::array<std::string_view, 4> k_names{"numa", "none", "launcher", "core"};
   if (std::ranges::find(k_names, policy) != k_names.end() || !parse_sets(policy).empty())
     return {};
-  return fail(base::Error{Errc::invalid_argument,
+  return fail(Error{Errc::invalid_argument,
                           fmt::format("'{}' is not a choice of CPUs", policy),
-                          "numa, none, launcher, core, or CPUs such as 0-3 or [0-3,8]; 0-3/4-7 "
-                          "gives ranks different ones"});
+                    "numa, none, launcher, core, or CPUs such as 0-3 or [0-3,8]; 0-3/4-7 "
+                    "gives ranks different ones"});
 }
 
 Result<CpuChoice> choose_cpus(const std::string& policy, const HostCpus& host,

@@ -24,7 +24,7 @@
 namespace ncclprobe::launch {
 
 // Errors: invalid_argument unless it is one of these.
-base::Result<void> check_cpu_policy(std::string_view policy);
+Result<void> check_cpu_policy(std::string_view policy);
 
 // What a supervisor knows of the CPUs of its host.
 struct HostCpus {
@@ -41,7 +41,7 @@ struct CpuChoice {
 
 // For the ranks that one worker drives. Errors: unsupported if the policy is impossible here: CPUs
 // that the job may not use, an unknown NUMA node, fewer cores than ranks.
-base::Result<CpuChoice> choose_cpus(const std::string& policy, const HostCpus& host,
-                                    const std::vector<int>& ranks);
+Result<CpuChoice> choose_cpus(const std::string& policy, const HostCpus& host,
+                              const std::vector<int>& ranks);
 
 } // namespace ncclprobe::launch

@@ -30,27 +30,26 @@ void FileFetch::begin(int from, const std::vector<std::string>& files) {
   }
 }
 
-base::Result<void> FileFetch::add(Arriving& to, const FilePiece& piece) {
+Result<void> FileFetch::add(Arriving& to, const FilePiece& piece) {
   if (!piece.problem.empty())
-    return base::fail(base::Errc::io, "{}", piece.problem);
+    return fail(Errc::io, "{}", piece.problem);
   if (!to.file) {
     NCCLPROBE_TRY_ASSIGN(base::AtomicFile file, base::AtomicFile::create(piece.file));
     to.file.emplace(std::move(file));
   }
   if (piece.offset != to.bytes)
-    return base::fail(base::Errc::protocol,
-                      "its bytes from {} on came in place of those from {} on", piece.offset,
-                      to.bytes);
+    return fail(Errc::protocol, "its bytes from {} on came in place of those from {} on",
+                piece.offset, to.bytes);
   NCCLPROBE_TRY(to.file->write(piece.bytes));
   to.bytes += piece.bytes.size();
-  return piece.last ? to.file->commit(base::Overwrite::yes) : base::Result<void>();
+  return piece.last ? to.file->commit(base::Overwrite::yes) : Result<void>();
 }
 
 void FileFetch::take(int from, const FilePiece& piece) {
   auto awaited = awaited_.find({from, piece.file});
   if (awaited == awaited_.end())
     return;
-  const base::Result<void> taken = add(awaited->second, piece);
+  const Result<void> taken = add(awaited->second, piece);
   if (taken && !piece.last) {
     tell_(from, SendPiece{piece.file, piece.offset + piece.bytes.size()});
     return;

@@ -39,7 +39,7 @@ private:
     std::optional<base::AtomicFile> file; // after the first piece
     std::uint64_t bytes = 0;
   };
-  static base::Result<void> add(Arriving& to, const FilePiece& piece);
+  static Result<void> add(Arriving& to, const FilePiece& piece);
 
   Tell tell_;
   std::map<std::pair<int, std::string>, Arriving> awaited_;

@@ -39,7 +39,7 @@ public:
   // Whatever each supervisor does before it calls this must take less than `patience`. Errors:
   // unavailable, with the ranks and hosts that did not answer, on every supervisor that can be
   // reached; after that this one is on its own. Unreachable supervisors time out on their own.
-  virtual base::Result<std::vector<std::string>>
+  virtual Result<std::vector<std::string>>
   all_gather(std::string bytes, std::chrono::nanoseconds patience = k_gather_patience) = 0;
   // Compares this supervisor's clock with the leader's; all call it at about the same time. A tree,
   // so it takes log2(size) steps. Nothing if another supervisor did not answer in time.
@@ -60,6 +60,6 @@ std::unique_ptr<Fleet> make_local_fleet();
 
 // Calls MPI_Init (thread level funneled; the calling thread is the only one that talks to MPI) and,
 // on destruction, MPI_Finalize. Errors: unavailable, with MPI's words.
-base::Result<std::unique_ptr<Fleet>> make_mpi_fleet(int* argc, char*** argv);
+Result<std::unique_ptr<Fleet>> make_mpi_fleet(int* argc, char*** argv);
 
 } // namespace ncclprobe::launch

@@ -26,8 +26,8 @@ public:
     return message;
   }
 
-  base::Result<std::vector<std::string>> all_gather(std::string bytes,
-                                                    std::chrono::nanoseconds) override {
+  Result<std::vector<std::string>> all_gather(std::string bytes,
+                                              std::chrono::nanoseconds) override {
     return std::vector<std::string>{std::move(bytes)};
   }
 

@@ -54,23 +54,22 @@ struct Gathered {
 };
 NCCLPROBE_FIELDS(Gathered, problem, hint, parts)
 
-base::Error mpi_error(const char* call, int code) {
+Error mpi_error(const char* call, int code) {
   char words[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   MPI_Error_string(code, words, &length);
-  return {base::Errc::unavailable, fmt::format("{}: {}", call, words), {}};
+  return {Errc::unavailable, fmt::format("{}: {}", call, words), {}};
 }
 
 void check(const char* call, int code) {
   if (code != MPI_SUCCESS)
-    throw base::Exception(mpi_error(call, code));
+    throw Exception(mpi_error(call, code));
 }
 #define NCCLPROBE_MPI(call) check(#call, call)
 
 int int_size(std::size_t size) {
   if (size > INT_MAX)
-    base::raise(base::Errc::invalid_argument, "a message of {} bytes is more than MPI can count",
-                size);
+    raise(Errc::invalid_argument, "a message of {} bytes is more than MPI can count", size);
   return static_cast<int>(size);
 }
 
@@ -104,8 +103,8 @@ public:
   std::string description() const override;
   void post(int to, std::string bytes) override;
   std::optional<ReceivedMessage> poll() override;
-  base::Result<std::vector<std::string>> all_gather(std::string bytes,
-                                                    std::chrono::nanoseconds patience) override;
+  Result<std::vector<std::string>> all_gather(std::string bytes,
+                                              std::chrono::nanoseconds patience) override;
   std::optional<ClockReading> compare_clocks() override;
 
   void leave_alone() override { alone_ = true; }
@@ -134,10 +133,9 @@ private:
   void gather_parts(std::map<int, std::string>& parts, const base::Deadline& until);
   bool give_to(const std::map<int, std::string>& parts, const std::string& answer,
                std::set<int>& unreached);
-  base::Result<std::vector<std::string>> gather_here(std::string bytes,
-                                                     std::chrono::nanoseconds patience);
-  base::Result<std::vector<std::string>> hand_in(std::string bytes,
-                                                 std::chrono::nanoseconds patience);
+  Result<std::vector<std::string>> gather_here(std::string bytes,
+                                               std::chrono::nanoseconds patience);
+  Result<std::vector<std::string>> hand_in(std::string bytes, std::chrono::nanoseconds patience);
   enum class Wait { spin, sleep };
   bool receive_times(int from, int tag, std::int64_t* times, int count, Wait wait,
                      const base::Deadline& until);
@@ -168,7 +166,7 @@ void MpiFleet::call_the_roll() {
   auto names =
       all_gather(std::string(name, static_cast<std::size_t>(length)), k_roll_call_patience);
   if (!names)
-    throw base::Exception(names.error());
+    throw Exception(names.error());
   hosts_ = std::move(*names);
 }
 
@@ -178,9 +176,9 @@ void MpiFleet::leave_the_world() {
   MPI_Request request = MPI_REQUEST_NULL;
   NCCLPROBE_MPI(MPI_Comm_idup(MPI_COMM_WORLD, &own, &request));
   if (!finish(request, base::Deadline::after(k_roll_call_patience)))
-    base::raise(base::Errc::unavailable,
-                "rank {} on {}: all hosts reach rank 0, but some do not reach each other over MPI",
-                rank_, hosts_.at(rank_));
+    raise(Errc::unavailable,
+          "rank {} on {}: all hosts reach rank 0, but some do not reach each other over MPI", rank_,
+          hosts_.at(rank_));
   world_ = own;
   NCCLPROBE_MPI(MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN));
 }
@@ -217,7 +215,7 @@ void MpiFleet::leave() {
     segment_->restore_name();
     const FinalizeLimit limit;
     MPI_Finalize();
-  } catch (const base::Exception& error) {
+  } catch (const Exception& error) {
     spdlog::error("leaving MPI: {}", error.what());
   }
 }
@@ -284,10 +282,10 @@ std::optional<ReceivedMessage> MpiFleet::poll() {
   return std::nullopt;
 }
 
-base::Result<std::vector<std::string>> MpiFleet::all_gather(std::string bytes,
-                                                            std::chrono::nanoseconds patience) {
+Result<std::vector<std::string>> MpiFleet::all_gather(std::string bytes,
+                                                      std::chrono::nanoseconds patience) {
   if (alone_)
-    return base::fail(base::Errc::unavailable, "the other supervisors no longer answer");
+    return fail(Errc::unavailable, "the other supervisors no longer answer");
   alone_ = true; // reset on success; stays true if MPI throws
   auto all =
       rank_ == 0 ? gather_here(std::move(bytes), patience) : hand_in(std::move(bytes), patience);
@@ -333,8 +331,8 @@ bool MpiFleet::give_to(const std::map<int, std::string>& parts, const std::strin
   return sends.empty();
 }
 
-base::Result<std::vector<std::string>> MpiFleet::gather_here(std::string bytes,
-                                                             std::chrono::nanoseconds patience) {
+Result<std::vector<std::string>> MpiFleet::gather_here(std::string bytes,
+                                                       std::chrono::nanoseconds patience) {
   std::map<int, std::string> parts;
   parts[0] = std::move(bytes);
   gather_parts(parts, base::Deadline::after(patience));
@@ -342,7 +340,7 @@ base::Result<std::vector<std::string>> MpiFleet::gather_here(std::string bytes,
   for (int rank = 0; rank < size_; ++rank)
     if (!parts.contains(rank))
       missing.insert(rank);
-  std::optional<base::Error> problem;
+  std::optional<Error> problem;
   if (!missing.empty())
     problem = no_answer(missing, hosts_, patience);
   const Gathered answer =
@@ -350,7 +348,7 @@ base::Result<std::vector<std::string>> MpiFleet::gather_here(std::string bytes,
   if (!give_to(parts, wire::pack(answer), missing) && !problem)
     problem = no_answer(missing, hosts_, k_answer_patience);
   if (problem)
-    return base::fail(std::move(*problem));
+    return fail(std::move(*problem));
   std::vector<std::string> all;
   for (auto& [rank, part] : parts)
     all.push_back(std::move(part));
@@ -358,8 +356,8 @@ base::Result<std::vector<std::string>> MpiFleet::gather_here(std::string bytes,
 }
 
 // Waits for twice the patience, because rank 0 may have begun to wait that much later.
-base::Result<std::vector<std::string>> MpiFleet::hand_in(std::string bytes,
-                                                         std::chrono::nanoseconds patience) {
+Result<std::vector<std::string>> MpiFleet::hand_in(std::string bytes,
+                                                   std::chrono::nanoseconds patience) {
   Sending& own = unread_.emplace_back(Sending{std::move(bytes), MPI_REQUEST_NULL});
   NCCLPROBE_MPI(MPI_Isend(own.bytes.data(), int_size(own.bytes.size()), MPI_BYTE, 0, k_gather_tag,
                           world_, &own.request));
@@ -370,7 +368,7 @@ base::Result<std::vector<std::string>> MpiFleet::hand_in(std::string bytes,
   bool whole = false;
   for (PatientSleep rest; !whole; rest()) {
     if (until.expired())
-      return base::fail(no_answer({0}, hosts_, longest));
+      return fail(no_answer({0}, hosts_, longest));
     (void)done(own.request); // makes progress
     matched = matched || begin_receive(0, k_gather_tag, answer);
     whole = matched && done(answer.request);
@@ -381,7 +379,7 @@ base::Result<std::vector<std::string>> MpiFleet::hand_in(std::string bytes,
   gathering_.pop_back();
   Gathered gathered = wire::unpack<Gathered>(told);
   if (!gathered.problem.empty())
-    return base::fail(base::Error{base::Errc::unavailable, gathered.problem, gathered.hint});
+    return fail(Error{Errc::unavailable, gathered.problem, gathered.hint});
   std::vector<std::string> all;
   for (auto& [rank, part] : gathered.parts)
     all.push_back(std::move(part));
@@ -466,7 +464,7 @@ std::optional<ClockReading> MpiFleet::compare_clocks() {
 
 } // namespace
 
-base::Result<std::unique_ptr<Fleet>> make_mpi_fleet(int* argc, char*** argv) {
+Result<std::unique_ptr<Fleet>> make_mpi_fleet(int* argc, char*** argv) {
   // A supervisor must not map libcuda, because a wedged GPU would stop the run. Open MPI and the
   // plugins of its hwloc would load it.
   InitSetting cuda("OMPI_MCA_opal_cuda_support", "0");
@@ -477,15 +475,15 @@ base::Result<std::unique_ptr<Fleet>> make_mpi_fleet(int* argc, char*** argv) {
       "hwloc_cuda.so,hwloc_nvml.so,hwloc_opencl.so,hwloc_gl.so,hwloc_rsmi.so,hwloc_levelzero.so");
   int level = MPI_THREAD_SINGLE;
   if (int code = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &level); code != MPI_SUCCESS)
-    return base::fail(mpi_error("MPI_Init_thread", code));
+    return fail(mpi_error("MPI_Init_thread", code));
   if (level < MPI_THREAD_FUNNELED) {
     MPI_Finalize();
-    return base::fail(base::Errc::unavailable, "this MPI does not allow a program to have threads");
+    return fail(Errc::unavailable, "this MPI does not allow a program to have threads");
   }
   try {
     return std::make_unique<MpiFleet>();
-  } catch (const base::Exception& error) {
-    return base::fail(error.error());
+  } catch (const Exception& error) {
+    return fail(error.error());
   }
 }
 

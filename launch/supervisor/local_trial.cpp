@@ -60,7 +60,7 @@ void LocalTrial::take(TrialEvent event) {
 }
 
 void LocalTrial::spawn(std::size_t worker) {
-  auto give_up = [&](Trouble::Kind kind, const base::Error& error) {
+  auto give_up = [&](Trouble::Kind kind, const Error& error) {
     take(event::Failed{worker, kind, error.text()});
     take(event::Exited{worker, {}, ""});
   };
@@ -83,7 +83,7 @@ const std::vector<int>& LocalTrial::ranks_of(std::size_t worker) const {
   return state_.report.workers[worker].record.ranks;
 }
 
-base::Result<Command> LocalTrial::command_of(std::size_t worker) const {
+Result<Command> LocalTrial::command_of(std::size_t worker) const {
   const WorkerProgram& program = options_.program;
   Command command{program.path, program.arguments, environment_of(worker), program.affinity, {}};
   if (const model::Setting* asked = asked_program(spec_))
@@ -91,8 +91,8 @@ base::Result<Command> LocalTrial::command_of(std::size_t worker) const {
   if (!spec_.cpu_affinity.empty()) {
     auto chosen = choose_cpus(spec_.cpu_affinity, options_.host_cpus, ranks_of(worker));
     if (!chosen)
-      return base::with_context(chosen.error(),
-                                fmt::format("{}={}", model::k_cpu_affinity, spec_.cpu_affinity));
+      return with_context(chosen.error(),
+                          fmt::format("{}={}", model::k_cpu_affinity, spec_.cpu_affinity));
     command.affinity = chosen->affinity;
     command.preferred_cpus = std::move(chosen->cpus);
     return command;
@@ -143,7 +143,7 @@ void LocalTrial::hear(std::size_t worker, std::vector<WorkerEvent> events) {
   for (WorkerEvent& event : events)
     if (auto* message = std::get_if<wire::Message>(&event))
       take(event::Said{worker, std::move(*message)});
-    else if (auto* error = std::get_if<base::Error>(&event))
+    else if (auto* error = std::get_if<Error>(&event))
       take(event::Broke{worker, error->text()});
     else
       take(event::Exited{

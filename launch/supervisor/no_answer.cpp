@@ -9,8 +9,8 @@
 
 namespace ncclprobe::launch {
 
-base::Error no_answer(const std::set<int>& ranks, const std::vector<std::string>& hosts,
-                      std::chrono::nanoseconds patience) {
+Error no_answer(const std::set<int>& ranks, const std::vector<std::string>& hosts,
+                std::chrono::nanoseconds patience) {
   std::map<std::string, std::vector<int>> ranks_by_host;
   for (int rank : ranks)
     ranks_by_host[hosts.empty() ? "" : hosts.at(rank)].push_back(rank);
@@ -20,7 +20,7 @@ base::Error no_answer(const std::set<int>& ranks, const std::vector<std::string>
     if (!host.empty())
       who += " on " + host;
   }
-  return {base::Errc::unavailable,
+  return {Errc::unavailable,
           fmt::format("{} did not answer over MPI within {} s", who,
                       std::chrono::duration<double>(patience).count()),
           "look whether these hosts are up and reach rank 0's over the network that MPI uses: "

@@ -12,7 +12,7 @@
 namespace ncclprobe::launch {
 
 // The error for supervisors that did not answer in time. `hosts` by rank; empty if not known yet.
-base::Error no_answer(const std::set<int>& ranks, const std::vector<std::string>& hosts,
-                      std::chrono::nanoseconds patience);
+Error no_answer(const std::set<int>& ranks, const std::vector<std::string>& hosts,
+                std::chrono::nanoseconds patience);
 
 } // namespace ncclprobe::launch

@@ -76,17 +76,17 @@ Process::~Process() {
     ::waitpid(pid_, nullptr, WNOHANG);
 }
 
-base::Result<Process> Process::spawn(const Command& command, base::Fd channel) {
+Result<Process> Process::spawn(const Command& command, base::Fd channel) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
-    return base::fail(base::Errc::unavailable, "cannot make a pipe: {}", std::strerror(errno));
+    return fail(Errc::unavailable, "cannot make a pipe: {}", std::strerror(errno));
   base::Fd output(ends[0]);
   base::Fd low_output_end(ends[1]);
   ::fcntl(output.get(), F_SETFL, O_NONBLOCK);
   base::Fd output_end = above_the_standard_ones(low_output_end);
   base::Fd channel_end = above_the_standard_ones(channel);
   if (!output_end || !channel_end)
-    return base::fail(base::Errc::unavailable, "no free descriptor: {}", std::strerror(errno));
+    return fail(Errc::unavailable, "no free descriptor: {}", std::strerror(errno));
 
   SpawnPlan plan;
   posix_spawn_file_actions_addopen(&plan.actions, 0, "/dev/null", O_RDONLY, 0);
@@ -113,8 +113,8 @@ base::Result<Process> Process::spawn(const Command& command, base::Fd channel) {
   int error = posix_spawn(&pid, command.program.c_str(), &plan.actions, &plan.attributes,
                           pointers(arguments).data(), pointers(environment).data());
   if (error != 0)
-    return base::fail(error == ENOENT ? base::Errc::not_found : base::Errc::unavailable,
-                      "cannot start {}: {}", command.program.string(), std::strerror(error));
+    return fail(error == ENOENT ? Errc::not_found : Errc::unavailable, "cannot start {}: {}",
+                command.program.string(), std::strerror(error));
   // Only reports the end faster. On kernels without it (before 5.3) poll_exit() is enough.
   base::Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   return Process(pid, std::move(output), std::move(pidfd));

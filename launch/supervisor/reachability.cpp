@@ -19,10 +19,6 @@
 namespace ncclprobe::launch {
 namespace {
 
-using base::Errc;
-using base::fail;
-using base::Result;
-
 constexpr std::size_t k_sent_bytes = 32 << 10; // fits any receive buffer
 
 struct Endpoint {

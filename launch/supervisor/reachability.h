@@ -16,7 +16,7 @@ class Listener {
 public:
   // On a free port. Errors: invalid_argument (no numeric address), unavailable (it cannot be
   // bound).
-  static base::Result<Listener> open(const std::string& address);
+  static Result<Listener> open(const std::string& address);
   int port() const { return port_; }
 
 private:
@@ -27,7 +27,7 @@ private:
 
 // Connects, sends some packets, waits until they have arrived, and hangs up. Errors:
 // invalid_argument, timed_out, unavailable with the system's words.
-base::Result<void> try_to_connect(const std::string& address, int port,
-                                  std::chrono::milliseconds patience);
+Result<void> try_to_connect(const std::string& address, int port,
+                            std::chrono::milliseconds patience);
 
 } // namespace ncclprobe::launch

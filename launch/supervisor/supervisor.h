@@ -122,11 +122,11 @@ private:
 
 // Runs `ncclprobe-worker --inventory` once and returns what it reports. Errors: timed_out, crashed,
 // protocol, with the end of the worker's output.
-base::Result<model::Host> take_inventory(const WorkerProgram& program,
-                                         std::chrono::milliseconds patience);
+Result<model::Host> take_inventory(const WorkerProgram& program,
+                                   std::chrono::milliseconds patience);
 
 // The same for `--survey`.
-base::Result<model::Survey> take_survey(const WorkerProgram& program, model::SurveyScope scope,
-                                        std::chrono::milliseconds patience);
+Result<model::Survey> take_survey(const WorkerProgram& program, model::SurveyScope scope,
+                                  std::chrono::milliseconds patience);
 
 } // namespace ncclprobe::launch

@@ -12,12 +12,11 @@ std::string encode(const SupervisorMessage& message) {
   return wire::pack(message);
 }
 
-base::Result<SupervisorMessage> decode_supervisor_message(std::string_view bytes) {
+Result<SupervisorMessage> decode_supervisor_message(std::string_view bytes) {
   try {
     return wire::unpack<SupervisorMessage>(bytes);
-  } catch (const base::Exception& error) {
-    return base::fail(base::Errc::protocol, "a supervisor's message does not parse: {}",
-                      error.what());
+  } catch (const Exception& error) {
+    return fail(Errc::protocol, "a supervisor's message does not parse: {}", error.what());
   }
 }
 

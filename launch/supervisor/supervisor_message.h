@@ -108,6 +108,6 @@ NCCLPROBE_FIELDS(SupervisorMessage, trial, body)
 
 std::string encode(const SupervisorMessage& message);
 // Errors: protocol (supervisors of different builds).
-base::Result<SupervisorMessage> decode_supervisor_message(std::string_view bytes);
+Result<SupervisorMessage> decode_supervisor_message(std::string_view bytes);
 
 } // namespace ncclprobe::launch

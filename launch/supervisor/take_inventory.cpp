@@ -28,7 +28,7 @@ model::Survey& content_of(wire::Survey& message) {
 
 // Checks the worker once: returns the answer, an error, or nothing yet.
 template <typename Message, typename Answer>
-std::optional<base::Result<Answer>> listen(WorkerHandle& worker, const char* what) {
+std::optional<Result<Answer>> listen(WorkerHandle& worker, const char* what) {
   std::vector<pollfd> watched;
   worker.watch(watched);
   ::poll(watched.data(), watched.size(), 50);
@@ -37,13 +37,13 @@ std::optional<base::Result<Answer>> listen(WorkerHandle& worker, const char* wha
       if (auto* answer = std::get_if<Message>(&message->body))
         return std::move(content_of(*answer));
       if (auto* failure = std::get_if<wire::Failure>(&message->body))
-        return base::fail(base::Errc::failed, "the {} worker: {}", what, failure->outcome.reason);
-    } else if (auto* error = std::get_if<base::Error>(&event)) {
-      return base::fail(base::Errc::protocol, "the {} worker does not follow its protocol: {}{}",
-                        what, error->text(), last_words(worker));
+        return fail(Errc::failed, "the {} worker: {}", what, failure->outcome.reason);
+    } else if (auto* error = std::get_if<Error>(&event)) {
+      return fail(Errc::protocol, "the {} worker does not follow its protocol: {}{}", what,
+                  error->text(), last_words(worker));
     } else {
-      return base::fail(base::Errc::crashed, "the {} worker ended with {}{}", what,
-                        std::get<ExitStatus>(event).text(), last_words(worker));
+      return fail(Errc::crashed, "the {} worker ended with {}{}", what,
+                  std::get<ExitStatus>(event).text(), last_words(worker));
     }
   }
   return std::nullopt;
@@ -51,20 +51,20 @@ std::optional<base::Result<Answer>> listen(WorkerHandle& worker, const char* wha
 
 // Runs the worker with `arguments` in addition to the program's own, until its one answer arrives.
 template <typename Message, typename Answer>
-base::Result<Answer> ask(const WorkerProgram& program, const std::vector<std::string>& arguments,
-                         std::chrono::milliseconds patience, const char* what) {
+Result<Answer> ask(const WorkerProgram& program, const std::vector<std::string>& arguments,
+                   std::chrono::milliseconds patience, const char* what) {
   adopt_orphans();
   Command command{program.path, program.arguments, worker_environment(program.environment, {}),
                   program.affinity};
   command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
   NCCLPROBE_TRY_ASSIGN(WorkerHandle worker, WorkerHandle::launch(command));
   base::Deadline deadline = base::Deadline::after(patience);
-  std::optional<base::Result<Answer>> answer;
+  std::optional<Result<Answer>> answer;
   while (!answer && !deadline.expired())
     answer = listen<Message, Answer>(worker, what);
   if (!answer)
-    answer = base::fail(base::Errc::timed_out, "the {} worker sent nothing for {} ms{}", what,
-                        patience.count(), last_words(worker));
+    answer = fail(Errc::timed_out, "the {} worker sent nothing for {} ms{}", what, patience.count(),
+                  last_words(worker));
   // The answer is here, so its libraries need not be given time to unload.
   worker.stop(stop_ladder(500ms, 500ms, 2000ms));
   while (!worker.over()) {
@@ -76,13 +76,13 @@ base::Result<Answer> ask(const WorkerProgram& program, const std::vector<std::st
 
 } // namespace
 
-base::Result<model::Host> take_inventory(const WorkerProgram& program,
-                                         std::chrono::milliseconds patience) {
+Result<model::Host> take_inventory(const WorkerProgram& program,
+                                   std::chrono::milliseconds patience) {
   return ask<wire::Inventory, model::Host>(program, {"--inventory"}, patience, "inventory");
 }
 
-base::Result<model::Survey> take_survey(const WorkerProgram& program, model::SurveyScope scope,
-                                        std::chrono::milliseconds patience) {
+Result<model::Survey> take_survey(const WorkerProgram& program, model::SurveyScope scope,
+                                  std::chrono::milliseconds patience) {
   return ask<wire::Survey, model::Survey>(program, {"--survey", std::string(to_string(scope))},
                                           patience, "survey");
 }

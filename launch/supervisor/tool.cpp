@@ -29,15 +29,15 @@ std::string content_of(int fd) {
 
 } // namespace
 
-base::Result<std::string> output_of_tool(const std::vector<std::string>& words,
-                                         const std::vector<std::string>& environment,
-                                         std::chrono::milliseconds patience) {
+Result<std::string> output_of_tool(const std::vector<std::string>& words,
+                                   const std::vector<std::string>& environment,
+                                   std::chrono::milliseconds patience) {
   // Its output goes to a file in memory, passed as the descriptor that workers use for their
   // channel. Output through the pipe would be made printable and truncated.
   base::Fd output(::memfd_create("ncclprobe-tool", MFD_CLOEXEC));
   base::Fd handed(::dup(output.get()));
   if (!output || !handed)
-    return base::fail(base::Errc::unavailable, "no descriptor for the output of {}", words.front());
+    return fail(Errc::unavailable, "no descriptor for the output of {}", words.front());
   Command command{"/bin/sh", {"-c", "exec \"$0\" \"$@\" >&3 3>&-"}, environment};
   command.arguments.insert(command.arguments.end(), words.begin(), words.end());
   NCCLPROBE_TRY_ASSIGN(Process process, Process::spawn(command, std::move(handed)));
@@ -49,16 +49,15 @@ base::Result<std::string> output_of_tool(const std::vector<std::string>& words,
   }
   if (!end) {
     process.signal_group(SIGKILL);
-    return base::fail(base::Errc::timed_out, "{} took more than {} ms", words.front(),
-                      patience.count());
+    return fail(Errc::timed_out, "{} took more than {} ms", words.front(), patience.count());
   }
   process.read_output();
   process.clear_group();
   if (end->how == ExitStatus::How::exited && end->value == k_shell_did_not_find_it)
-    return base::fail(base::Errc::not_found, "{} is not here", words.front());
+    return fail(Errc::not_found, "{} is not here", words.front());
   if (!end->clean())
-    return base::fail(base::Errc::failed, "{} ended with {}: {}", words.front(), end->text(),
-                      last_lines(process.output().tail(2048), 3));
+    return fail(Errc::failed, "{} ended with {}: {}", words.front(), end->text(),
+                last_lines(process.output().tail(2048), 3));
   return content_of(output.get());
 }
 

@@ -13,8 +13,8 @@ namespace ncclprobe::launch {
 // Runs a system program, found on the PATH of `environment`, and returns its standard output.
 // Errors: not_found, failed (with its last lines), timed_out. A tool that survives SIGKILL is left
 // behind.
-base::Result<std::string> output_of_tool(const std::vector<std::string>& words,
-                                         const std::vector<std::string>& environment,
-                                         std::chrono::milliseconds patience);
+Result<std::string> output_of_tool(const std::vector<std::string>& words,
+                                   const std::vector<std::string>& environment,
+                                   std::chrono::milliseconds patience);
 
 } // namespace ncclprobe::launch

@@ -19,7 +19,7 @@ constexpr auto k_clearing = 5s;
 
 } // namespace
 
-base::Result<WorkerHandle> WorkerHandle::launch(const Command& command) {
+Result<WorkerHandle> WorkerHandle::launch(const Command& command) {
   NCCLPROBE_TRY_ASSIGN(auto ends, wire::make_channel());
   NCCLPROBE_TRY_ASSIGN(Process process, Process::spawn(command, std::move(ends.second)));
   return WorkerHandle(std::move(process), std::move(ends.first));
@@ -66,7 +66,7 @@ std::vector<WorkerEvent> WorkerHandle::serve() {
   if (silent_until_ && silent_until_->expired()) {
     silent_until_.reset();
     channel_.reset();
-    events.emplace_back(base::Error{base::Errc::crashed, "closed its channel without ending", {}});
+    events.emplace_back(Error{Errc::crashed, "closed its channel without ending", {}});
   }
   if (stopping_ && !exit_)
     climb();
@@ -83,14 +83,14 @@ std::vector<WorkerEvent> WorkerHandle::serve() {
 void WorkerHandle::hear(std::vector<WorkerEvent>& events) {
   if (!channel_ || silent_until_)
     return;
-  if (auto flushed = channel_->flush(); !flushed && flushed.error().code != base::Errc::crashed)
+  if (auto flushed = channel_->flush(); !flushed && flushed.error().code != Errc::crashed)
     events.emplace_back(flushed.error());
   more_to_hear_ = false;
   // An ended worker sends nothing more, so this loop ends.
   for (int heard = 0; heard < k_messages_per_turn || process_.poll_exit(); ++heard) {
     auto message = channel_->receive(base::Deadline::after(0ns));
     if (!message) {
-      if (message.error().code == base::Errc::crashed) {
+      if (message.error().code == Errc::crashed) {
         silent_until_ = base::Deadline::after(k_silence);
       } else {
         events.emplace_back(message.error());

@@ -15,13 +15,13 @@
 namespace ncclprobe::launch {
 
 // What a worker can send: a message, a broken channel, or its end.
-using WorkerEvent = std::variant<wire::Message, base::Error, ExitStatus>;
+using WorkerEvent = std::variant<wire::Message, Error, ExitStatus>;
 
 // One worker process and its channel. Never waits: watch() returns what to poll for, serve()
 // handles what has arrived and continues an ongoing stop.
 class WorkerHandle {
 public:
-  static base::Result<WorkerHandle> launch(const Command& command);
+  static Result<WorkerHandle> launch(const Command& command);
 
   void watch(std::vector<pollfd>& into);
   // Events in order; the end is the last one. `polled` is the vector that watch() added to.

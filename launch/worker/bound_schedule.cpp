@@ -292,11 +292,11 @@ void BoundSchedule::capture() {
   Region region = *schedule_.capture;
   auto cut_by = [&](int border) { return region.first < border && border < region.last; };
   if (cut_by(schedule_.timed.first) || cut_by(schedule_.timed.last))
-    base::raise(base::Errc::unsupported,
-                "a captured region must be within the timed region, or completely outside it");
+    raise(Errc::unsupported,
+          "a captured region must be within the timed region, or completely outside it");
   for (int i = region.first; i < region.last; ++i)
     if (std::holds_alternative<BarrierOp>(schedule_.operations[i].what))
-      base::raise(base::Errc::unsupported, "barriers on the host cannot be captured");
+      raise(Errc::unsupported, "barriers on the host cannot be captured");
   std::vector<std::vector<backend::Stream*>> streams(ranks_.size());
   for (std::size_t local_rank = 0; local_rank < ranks_.size(); ++local_rank)
     for (int index = 0; index < std::ssize(schedule_.streams); ++index)

@@ -42,8 +42,8 @@ bool has_channel() {
   return fstat(wire::k_channel_fd, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-model::OutcomeKind outcome_of(base::Errc code) {
-  return code == base::Errc::unsupported ? model::OutcomeKind::skipped : model::OutcomeKind::failed;
+model::OutcomeKind outcome_of(Errc code) {
+  return code == Errc::unsupported ? model::OutcomeKind::skipped : model::OutcomeKind::failed;
 }
 
 // Destructors of CUDA and NCCL libraries may hang or crash long after the results have arrived.
@@ -60,7 +60,7 @@ model::OutcomeKind outcome_of(base::Errc code) {
     rank = start.ranks.empty() ? -1 : start.ranks.front().rank;
     worker::run_trial(start, read_environment(), link, board, last_cell);
     leave(base::k_exit_ok);
-  } catch (const base::Exception& error) {
+  } catch (const Exception& error) {
     link.send({rank, wire::Failure{{outcome_of(error.error().code), error.error().text(), {rank}},
                                    last_cell}});
   } catch (const std::exception& error) {
@@ -110,7 +110,7 @@ Arguments read_arguments(int argc, char** argv) {
       arguments.python = argv[++i];
     else if (word == "--survey" && i + 1 < argc)
       arguments.survey =
-          base::value_or_throw(model::parse_enum<model::SurveyScope>(argv[++i], "survey scope"));
+          value_or_throw(model::parse_enum<model::SurveyScope>(argv[++i], "survey scope"));
     else if (std::string next = word == "--library" && i + 1 < argc ? argv[++i] : "";
              next.find('=') != std::string::npos)
       arguments.libraries.push_back(

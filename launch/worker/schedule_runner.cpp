@@ -13,7 +13,6 @@
 namespace ncclprobe::worker {
 
 using namespace model;
-using base::Errc;
 using Step = ProgressBoard::Step;
 
 namespace {
@@ -21,11 +20,11 @@ namespace {
 // An impossibility that is detected here, as a value: the other ranks must hear of it before they
 // wait for this one.
 template <typename Prepare>
-std::optional<base::Error> attempt(Prepare prepare) {
+std::optional<Error> attempt(Prepare prepare) {
   try {
     prepare();
     return std::nullopt;
-  } catch (const base::Exception& error) {
+  } catch (const Exception& error) {
     if (error.error().code != Errc::unsupported && error.error().code != Errc::unavailable)
       throw;
     return error.error();
@@ -81,9 +80,9 @@ struct ScheduleRunner::Impl {
 
   void prepare(const Cell& cell, Binding& main) {
     if (!cell.settings.empty())
-      base::raise(Errc::unsupported, "the {} backend cannot change {} within a process",
-                  backend.name(), cell.settings.front().name);
-    base::value_or_throw(workload::check_schedule(cell.schedule, world_size));
+      raise(Errc::unsupported, "the {} backend cannot change {} within a process", backend.name(),
+            cell.settings.front().name);
+    value_or_throw(workload::check_schedule(cell.schedule, world_size));
     main.buffers = memory.make_room(cell.schedule);
   }
 
@@ -94,7 +93,7 @@ struct ScheduleRunner::Impl {
 
   // True if some rank has a problem; then all ranks skip the cell, and those with the problem say
   // why.
-  bool skip(const std::optional<base::Error>& problem, std::vector<model::CellRecord>& results) {
+  bool skip(const std::optional<Error>& problem, std::vector<model::CellRecord>& results) {
     if (communicators.all_reduce_max(problem ? 1 : 0) == 0)
       return false;
     board.set(Step::outside);
@@ -115,7 +114,7 @@ struct ScheduleRunner::Impl {
   bool make_slots(const Schedule& schedule, const CellData& data, const Binding& main,
                   std::optional<Binding>& slot) {
     slot.emplace();
-    std::optional<base::Error> problem = attempt(
+    std::optional<Error> problem = attempt(
         [&] { slot->buffers = memory.make_slots(schedule, main.buffers, data.flow().results); });
     if (communicators.all_reduce_max(problem ? 1 : 0) == 0)
       return true;

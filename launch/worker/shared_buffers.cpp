@@ -8,8 +8,6 @@
 
 namespace ncclprobe::worker {
 
-using base::Errc;
-
 SharedBuffers::SharedBuffers(const std::vector<LocalRankState>& local_ranks, int world_size,
                              backend::Rendezvous& rendezvous)
     : ranks_(local_ranks), world_size_(world_size), rendezvous_(rendezvous) {}
@@ -45,7 +43,7 @@ void SharedBuffers::exchange(int index, const LocalBuffers& own) {
     try {
       text = buffer.size_bytes() == 0 ? "0 it is empty"
                                       : fmt::format("{} {}", buffer.size_bytes(), buffer.share());
-    } catch (const base::Exception& error) {
+    } catch (const Exception& error) {
       text = "0 " + error.error().message;
     }
   }
@@ -60,7 +58,7 @@ void SharedBuffers::exchange(int index, const LocalBuffers& own) {
     auto [end, problem] =
         std::from_chars(text.data(), text.data() + std::min(blank, text.size()), offer.bytes);
     if (blank == std::string::npos || problem != std::errc{} || end != text.data() + blank)
-      base::raise(Errc::protocol, "a rank describes a shared buffer in an unknown form");
+      raise(Errc::protocol, "a rank describes a shared buffer in an unknown form");
     offer.handle = text.substr(blank + 1);
     offers.push_back(std::move(offer));
   }
@@ -69,12 +67,11 @@ void SharedBuffers::exchange(int index, const LocalBuffers& own) {
 backend::Buffer& SharedBuffers::of(std::size_t local_rank, int rank, int index) {
   auto offers = offers_.find(index);
   if (offers == offers_.end())
-    base::raise(Errc::unsupported,
-                "another process drives rank {}, and its buffer {} is not shared", rank, index);
+    raise(Errc::unsupported, "another process drives rank {}, and its buffer {} is not shared",
+          rank, index);
   const Offer& offer = offers->second[rank];
   if (offer.bytes == 0)
-    base::raise(Errc::unsupported, "rank {} cannot share its buffer {}: {}", rank, index,
-                offer.handle);
+    raise(Errc::unsupported, "rank {} cannot share its buffer {}: {}", rank, index, offer.handle);
   auto& mapped = mapped_[{local_rank, rank, offer.handle}];
   if (!mapped)
     mapped = ranks_[local_rank].device->map_shared(offer.handle, offer.bytes);

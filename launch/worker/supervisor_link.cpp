@@ -69,7 +69,7 @@ wire::Start SupervisorLink::wait_for_start() {
   wire::Message message = next();
   auto* start = std::get_if<wire::Start>(&message.body);
   if (start == nullptr)
-    base::raise(base::Errc::protocol, "the supervisor's first message is not Start");
+    raise(Errc::protocol, "the supervisor's first message is not Start");
   return std::move(*start);
 }
 
@@ -80,12 +80,12 @@ std::vector<std::string> SupervisorLink::exchange(const std::string& key,
   wire::Message message = next();
   auto* reply = std::get_if<wire::Exchange>(&message.body);
   if (reply == nullptr || reply->key != key)
-    base::raise(base::Errc::protocol, "expected all members' contributions to '{}'", key);
+    raise(Errc::protocol, "expected all members' contributions to '{}'", key);
   std::vector<std::string> all;
   for (int rank : members) {
     auto found = reply->contributions.find(rank);
     if (found == reply->contributions.end())
-      base::raise(base::Errc::protocol, "rank {} contributed nothing to '{}'", rank, key);
+      raise(Errc::protocol, "rank {} contributed nothing to '{}'", rank, key);
     all.push_back(std::move(found->second));
   }
   return all;

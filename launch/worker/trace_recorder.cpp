@@ -56,8 +56,7 @@ TraceRecorder::TraceRecorder(backend::Backend& backend, TraceLevel level, const 
                              std::map<int, int> rank_of_device)
     : backend_(&backend) {
   if (!spool_.open(spool, backend.name() == "synthetic" ? trace::k_synthetic_host : ""))
-    base::raise(base::Errc::unavailable, "cannot make the trace's file {}: {}", spool,
-                std::strerror(errno));
+    raise(Errc::unavailable, "cannot make the trace's file {}: {}", spool, std::strerror(errno));
   for (const auto& [device, rank] : rank_of_device)
     ranks_.push_back(rank);
   operations_.reserve(k_operations);

@@ -29,7 +29,7 @@ std::unique_ptr<backend::Backend> make_backend(const std::string& name,
     return host::make_backend(options);
   if (name == "synthetic")
     return backend::make_synthetic_backend(options);
-  base::raise(base::Errc::unsupported, "there is no backend '{}'", name);
+  raise(Errc::unsupported, "there is no backend '{}'", name);
 }
 
 bool needs_world(const wire::Start& start) {

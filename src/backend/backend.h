@@ -20,7 +20,7 @@
 #include <vector>
 
 // The interface between the schedule runner and the code that moves data. A worker uses it, so
-// errors are thrown (base::Exception): Errc::unsupported makes a cell `skipped`, anything else
+// errors are thrown (Exception): Errc::unsupported makes a cell `skipped`, anything else
 // `failed`. One thread drives a backend. Enqueueing calls return at once; work runs in stream
 // order.
 namespace ncclprobe::backend {
@@ -76,7 +76,7 @@ public:
   // The handle that another process on this host needs to map the buffer (Device::map_shared). It
   // stays the same as long as the buffer exists.
   virtual std::string share() {
-    base::raise(base::Errc::unsupported, "this memory cannot be shared with other processes");
+    raise(Errc::unsupported, "this memory cannot be shared with other processes");
   }
 };
 
@@ -134,24 +134,23 @@ public:
   // starts; does the one-time set-up between two devices.
   virtual void prepare(const CopyCall& call) {
     if (call.means != model::CopyMeans::copy_engine)
-      base::raise(base::Errc::unsupported, "this backend has no copies of kind {}",
-                  to_string(call.means));
+      raise(Errc::unsupported, "this backend has no copies of kind {}", to_string(call.means));
   }
   virtual void chase(const ChaseCall& call) { prepare(call); }
   virtual void prepare(const ChaseCall&) {
-    base::raise(base::Errc::unsupported, "this backend cannot follow pointers through memory");
+    raise(Errc::unsupported, "this backend cannot follow pointers through memory");
   }
   // Compute operations of training (model::GemmOp and its neighbours). prepare() is called before a
   // cell starts, as above, and chooses how a product is computed.
   virtual void multiply(const GemmCall& call) { prepare(call); }
   virtual void prepare(const GemmCall&) {
-    base::raise(base::Errc::unsupported, "this backend does not multiply matrices");
+    raise(Errc::unsupported, "this backend does not multiply matrices");
   }
   virtual void convert(const ConvertCall&) {
-    base::raise(base::Errc::unsupported, "this backend does not convert elements");
+    raise(Errc::unsupported, "this backend does not convert elements");
   }
   virtual void optimize(const OptimizerCall&) {
-    base::raise(base::Errc::unsupported, "this backend has no optimizer");
+    raise(Errc::unsupported, "this backend has no optimizer");
   }
   virtual void mark(std::string_view label) = 0;
   // Whether everything enqueued so far is done. Throws an error that occurred in the stream. May
@@ -184,7 +183,7 @@ public:
   virtual void check() = 0; // throws an asynchronous error, if there is one
   // For memory of Device::allocate_registrable().
   virtual std::unique_ptr<Registration> register_buffer(Buffer&) {
-    base::raise(base::Errc::unsupported, "this backend does not register memory");
+    raise(Errc::unsupported, "this backend does not register memory");
   }
 };
 
@@ -201,23 +200,21 @@ public:
   virtual std::int64_t elapsed_ns(Event& begin, Event& end) = 0;
   // Memory that communicators can register, allocated by the library under test.
   virtual std::unique_ptr<Buffer> allocate_registrable(std::uint64_t) {
-    base::raise(base::Errc::unsupported,
-                "this backend has no memory that is registered with communicators");
+    raise(Errc::unsupported, "this backend has no memory that is registered with communicators");
   }
   // Host memory close to this device; `memory` is pinned_host or pageable_host.
   virtual std::unique_ptr<Buffer> allocate_on_host(std::uint64_t, model::Memory) {
-    base::raise(base::Errc::unsupported,
-                "this backend's devices have no memory other than the host's");
+    raise(Errc::unsupported, "this backend's devices have no memory other than the host's");
   }
   // Memory that other processes may map, if allocate()'s memory cannot be mapped.
   virtual std::unique_ptr<Buffer> allocate_shared(std::uint64_t) {
-    base::raise(base::Errc::unsupported, "this backend does not share memory between processes");
+    raise(Errc::unsupported, "this backend does not share memory between processes");
   }
   // A buffer of another process on this host, mapped for this device. `handle` comes from share().
   // The other process must keep the buffer while it is mapped.
   virtual std::unique_ptr<Buffer> map_shared(const std::string& /*handle*/,
                                              std::uint64_t /*bytes*/) {
-    base::raise(base::Errc::unsupported, "this backend does not share memory between processes");
+    raise(Errc::unsupported, "this backend does not share memory between processes");
   }
   // Current clocks, temperature and power. The caller fills in rank and times. Absent if nothing
   // can be read. Any thread may call this and the next two functions at any time.
@@ -279,8 +276,7 @@ public:
   // streams that it uses, in one list per device; no list is empty.
   virtual std::unique_ptr<Graph> capture(std::span<const std::vector<Stream*>>,
                                          const std::function<void()>& /*enqueue*/) {
-    base::raise(base::Errc::unsupported, "the {} backend cannot capture a schedule as a graph",
-                name());
+    raise(Errc::unsupported, "the {} backend cannot capture a schedule as a graph", name());
   }
   // A communicator of some members of another, `ranks` their global ranks. All processes that have
   // members of the parent call it, with all these members in `local`. Returns one communicator for
@@ -318,7 +314,7 @@ public:
   virtual std::optional<std::uint64_t> memory_used(int /*index*/) { return std::nullopt; }
   // Called once, before any device is opened.
   virtual std::unique_ptr<Tracer> start_trace(const TraceRequest&) {
-    base::raise(base::Errc::unsupported, "the {} backend cannot be traced", name());
+    raise(Errc::unsupported, "the {} backend cannot be traced", name());
   }
   // Lines in the format of NCCL's log that the library's own log lacks. They give settings that it
   // read ("X set by environment to 1.") and its choices ("AllReduce: 1024 Bytes -> Algo ring").

@@ -33,7 +33,7 @@ constexpr std::uint64_t k_polls_before_yielding = 2048; // some tens of microsec
 constexpr std::uint64_t k_polls_between_looks = 1024;
 
 [[noreturn]] void raise_errno(const std::string& what) {
-  base::raise(base::Errc::unavailable, "{}: {}", what, std::strerror(errno));
+  raise(Errc::unavailable, "{}: {}", what, std::strerror(errno));
 }
 
 } // namespace
@@ -80,14 +80,13 @@ std::unique_ptr<HostBarrier> HostBarrier::open(const std::string& invitation, in
   std::error_code ignored;
   std::string found = std::filesystem::read_symlink(path, ignored).string();
   if (name.empty() || found != "/memfd:" + name + " (deleted)")
-    base::raise(base::Errc::unavailable, "{} is not the shared memory of the ranks on this host",
-                path);
+    raise(Errc::unavailable, "{} is not the shared memory of the ranks on this host", path);
   base::Fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   struct stat status {};
   if (!file || fstat(file.get(), &status) != 0)
     raise_errno("cannot open " + path);
   if (static_cast<std::size_t>(status.st_size) != bytes_of(size, extra_bytes))
-    base::raise(base::Errc::unavailable, "{} is not the shared memory of {} ranks", path, size);
+    raise(Errc::unavailable, "{} is not the shared memory of {} ranks", path, size);
   return std::unique_ptr<HostBarrier>(
       new HostBarrier(std::move(file), std::move(name), size, extra_bytes));
 }
@@ -132,7 +131,7 @@ std::unique_ptr<HostBarrier> share_barrier(const std::string& key, const std::ve
   auto attempt = [&](auto&& make) {
     try {
       barrier = make();
-    } catch (const base::Exception& error) {
+    } catch (const Exception& error) {
       spdlog::debug("the use messages for barriers: {}", error.what());
     }
   };

@@ -82,6 +82,18 @@ T value_or_throw(Result<T> result) {
 
 } // namespace ncclprobe::base
 
+// Every folder speaks of errors in these words.
+namespace ncclprobe {
+using base::Errc;
+using base::Error;
+using base::Exception;
+using base::fail;
+using base::raise;
+using base::Result;
+using base::value_or_throw;
+using base::with_context;
+} // namespace ncclprobe
+
 // Passes an error on, or continues. NCCLPROBE_TRY_ASSIGN(value, expression) declares `value`.
 #define NCCLPROBE_TRY(expression)                                                                  \
   do {                                                                                             \

@@ -185,8 +185,7 @@ void run_collective(const HostCollective& call, CollectiveLane& lane,
   case Collective::hypercube:
     break;
   }
-  base::raise(base::Errc::invalid_argument, "{} is written as sends and receives",
-              to_string(call.collective));
+  raise(Errc::invalid_argument, "{} is written as sends and receives", to_string(call.collective));
 }
 
 } // namespace ncclprobe::host

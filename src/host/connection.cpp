@@ -59,7 +59,7 @@ void Connection::open_lane(std::size_t number) {
   {
     std::lock_guard lock(mutex_);
     if (aborted_)
-      base::raise(base::Errc::failed, "the communicator was aborted");
+      raise(Errc::failed, "the communicator was aborted");
     lanes_[number]->mesh = mesh;
   }
   mesh->connect(blobs);
@@ -114,12 +114,12 @@ void Connection::abort() noexcept {
 void Connection::throw_if_failed() {
   std::lock_guard lock(mutex_);
   if (error_)
-    throw base::Exception(*error_);
+    throw Exception(*error_);
 }
 
 void Connection::fail(const std::string& what, const std::exception& error) {
-  base::Error described{base::Errc::failed, error.what(), "a peer has probably ended or given up"};
-  if (const auto* ours = dynamic_cast<const base::Exception*>(&error))
+  Error described{Errc::failed, error.what(), "a peer has probably ended or given up"};
+  if (const auto* ours = dynamic_cast<const Exception*>(&error))
     described = ours->error();
   else if (auto shortage = base::shortage_behind(error))
     described = *shortage;
@@ -128,7 +128,7 @@ void Connection::fail(const std::string& what, const std::exception& error) {
   std::lock_guard lock(mutex_);
   if (!error_)
     error_ = described;
-  throw base::Exception(described);
+  throw Exception(described);
 }
 
 } // namespace ncclprobe::host

@@ -47,7 +47,7 @@ public:
   double largest(double value);
 
   void abort() noexcept override;
-  // Runs it and stores what it throws, as a base::Exception that says where the error occurred.
+  // Runs it and stores what it throws, as a Exception that says where the error occurred.
   template <typename Work>
   void guard(const std::string& what, Work work) {
     try {
@@ -73,7 +73,7 @@ private:
 
   std::mutex mutex_; // guards the members below: lanes are added while others are in use
   std::vector<std::unique_ptr<CollectiveLane>> lanes_;
-  std::optional<base::Error> error_;
+  std::optional<Error> error_;
   bool aborted_ = false;
 };
 

@@ -25,7 +25,6 @@ namespace ncclprobe::host {
 
 namespace {
 
-using base::Errc;
 using model::Collective;
 
 // Runs all functions at once, one of them in this thread, because ranks of one process must call
@@ -66,13 +65,13 @@ public:
 
   void enqueue(const backend::CollectiveCall& call, backend::Stream& stream) override {
     if (!is_one_call(call.collective))
-      base::raise(Errc::invalid_argument, "{} is written as sends and receives",
-                  to_string(call.collective));
+      raise(Errc::invalid_argument, "{} is written as sends and receives",
+            to_string(call.collective));
     if (has_root(call.collective) && (call.root < 0 || call.root >= size()))
-      base::raise(Errc::invalid_argument, "no rank {} in a communicator of {}", call.root, size());
+      raise(Errc::invalid_argument, "no rank {} in a communicator of {}", call.root, size());
     auto [send, receive] = memory_of(call);
     if (call.collective == Collective::all_to_all && send == receive)
-      base::raise(Errc::unsupported, "all_to_all cannot work in place");
+      raise(Errc::unsupported, "all_to_all cannot work in place");
     auto& on = static_cast<HostStream&>(stream);
     std::size_t lane = connection_->lane_of(on.id());
     if (call.count == 0)
@@ -102,8 +101,8 @@ private:
   static std::shared_ptr<std::byte> memory_at(const backend::Place& place, std::uint64_t count,
                                               model::DataType type) {
     if (place.offset % size_bytes(type) != 0)
-      base::raise(Errc::invalid_argument, "offset {} is not a multiple of the size of {}",
-                  place.offset, to_string(type));
+      raise(Errc::invalid_argument, "offset {} is not a multiple of the size of {}", place.offset,
+            to_string(type));
     return static_cast<HostBuffer&>(place.buffer).hold(place.offset, count * size_bytes(type));
   }
 
@@ -146,8 +145,8 @@ public:
   std::unique_ptr<backend::Buffer> allocate_on_host(std::uint64_t bytes,
                                                     model::Memory memory) override {
     if (memory == model::Memory::pinned_host)
-      base::raise(Errc::unsupported, "not applicable: CPU ranks have no device that reads memory, "
-                                     "so pinned memory has no purpose");
+      raise(Errc::unsupported, "not applicable: CPU ranks have no device that reads memory, "
+                               "so pinned memory has no purpose");
     return std::make_unique<HostBuffer>(bytes);
   }
   std::unique_ptr<backend::Stream> open_stream(int priority) override {
@@ -263,8 +262,8 @@ private:
     try {
       network = gloo::transport::tcp::CreateDevice(attributes);
     } catch (const std::exception& error) {
-      base::raise(Errc::unavailable, "gloo cannot use the address {}: {}", address,
-                  base::words_of(error));
+      raise(Errc::unavailable, "gloo cannot use the address {}: {}", address,
+            base::words_of(error));
     }
     return network;
   }

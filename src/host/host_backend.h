@@ -14,7 +14,7 @@
 // operation. Closing a connection discards data that the peer has not read.
 namespace ncclprobe::host {
 
-// Throws base::Exception (invalid_argument) for an invalid setting.
+// Throws Exception (invalid_argument) for an invalid setting.
 std::unique_ptr<backend::Backend> make_backend(const backend::Options&);
 
 // Adds the library "gloo" to the inventory.

@@ -24,9 +24,8 @@ constexpr std::uint64_t k_touch_bytes = std::uint64_t{64} << 20;
 void require_free(std::uint64_t asked_bytes, std::uint64_t missing_bytes) {
   std::uint64_t free_bytes = free_memory_bytes();
   if (missing_bytes > free_bytes)
-    base::raise(base::Errc::unavailable,
-                "a buffer of {} does not fit into the remaining memory ({})",
-                base::readable_bytes(asked_bytes), base::readable_bytes(free_bytes));
+    raise(Errc::unavailable, "a buffer of {} does not fit into the remaining memory ({})",
+          base::readable_bytes(asked_bytes), base::readable_bytes(free_bytes));
 }
 
 std::uint64_t bytes_of(model::DataType type, std::uint64_t count) {
@@ -45,8 +44,7 @@ HostBuffer::HostBuffer(std::uint64_t bytes) : bytes_(bytes) {
   require_free(bytes, bytes);
   void* memory = nullptr;
   if (posix_memalign(&memory, k_page_bytes, std::max<std::uint64_t>(bytes, 1)) != 0)
-    base::raise(base::Errc::unavailable, "the system has no {} for a buffer",
-                base::readable_bytes(bytes));
+    raise(Errc::unavailable, "the system has no {} for a buffer", base::readable_bytes(bytes));
   memory_ = std::shared_ptr<std::byte>(static_cast<std::byte*>(memory), std::free);
   for (std::uint64_t done = 0; done < bytes; done += k_touch_bytes) {
     if (done > 0)
@@ -85,8 +83,8 @@ void HostBuffer::write(std::uint64_t offset, std::span<const std::byte> from) {
 
 std::shared_ptr<std::byte> HostBuffer::hold(std::uint64_t offset, std::uint64_t bytes) const {
   if (offset > bytes_ || bytes > bytes_ - offset)
-    base::raise(base::Errc::invalid_argument, "{} bytes at {} are outside a buffer of {} bytes",
-                bytes, offset, bytes_);
+    raise(Errc::invalid_argument, "{} bytes at {} are outside a buffer of {} bytes", bytes, offset,
+          bytes_);
   return {memory_, memory_.get() + offset};
 }
 

@@ -55,10 +55,10 @@ void Mesh::connect(const std::vector<std::string>& blobs) {
       continue;
     const std::string& blob = blobs[peer];
     if (length == 0 || blob.size() != length * static_cast<std::size_t>(size))
-      base::raise(base::Errc::mismatch,
-                  "rank {} of a communicator sent {} bytes of Gloo addresses instead of {}: "
-                  "another version of Gloo?",
-                  peer, blob.size(), length * static_cast<std::size_t>(size));
+      raise(Errc::mismatch,
+            "rank {} of a communicator sent {} bytes of Gloo addresses instead of {}: "
+            "another version of Gloo?",
+            peer, blob.size(), length * static_cast<std::size_t>(size));
     const char* address = blob.data() + static_cast<std::size_t>(rank) * length;
     transportContext_->getPair(peer)->connect(std::vector<char>(address, address + length));
   }

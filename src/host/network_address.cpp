@@ -16,8 +16,6 @@ namespace ncclprobe::host {
 
 namespace {
 
-using base::Errc;
-
 std::string loopback_address(int rank) {
   constexpr int k_ranks_per_block = 250; // avoids .0 and .255
   return fmt::format("127.1.{}.{}", rank / k_ranks_per_block % 256, rank % k_ranks_per_block + 1);
@@ -57,9 +55,8 @@ std::string address_of_rank(const backend::Options& options, int global_rank) {
     if (address.empty())
       address = first_address(AF_INET6, named);
     if (address.empty())
-      base::raise(Errc::unavailable,
-                  "GLOO_SOCKET_IFNAME={}: no such network interface with an address",
-                  found->second);
+      raise(Errc::unavailable, "GLOO_SOCKET_IFNAME={}: no such network interface with an address",
+            found->second);
     return address;
   }
   const std::vector<int>& hosts = options.host_of_rank;
@@ -68,9 +65,8 @@ std::string address_of_rank(const backend::Options& options, int global_rank) {
   std::string address = first_address(
       AF_INET, [](const ifaddrs& one) { return (one.ifa_flags & IFF_LOOPBACK) == 0; });
   if (address.empty())
-    throw base::Exception({Errc::unavailable,
-                           "this host has no IPv4 address that others could reach",
-                           "name an interface with GLOO_SOCKET_IFNAME"});
+    throw Exception({Errc::unavailable, "this host has no IPv4 address that others could reach",
+                     "name an interface with GLOO_SOCKET_IFNAME"});
   return address;
 }
 

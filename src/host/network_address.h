@@ -13,7 +13,7 @@ namespace ncclprobe::host {
 //   - all ranks on one host: a separate loopback address per rank (127.1.y.z). Every pair of ranks
 //     listens on its own port, and 256 ranks with one address would run out of ports.
 //   - otherwise: the host's first IPv4 address that is not loopback
-// Throws base::Exception (unavailable) if there is none.
+// Throws Exception (unavailable) if there is none.
 std::string address_of_rank(const backend::Options&, int global_rank);
 
 } // namespace ncclprobe::host

@@ -25,12 +25,12 @@ HostSettings HostSettings::parse(const std::map<std::string, std::string>& envir
   HostSettings settings;
   if (auto found = environment.find("NCCLPROBE_GLOO_ALGORITHM"); found != environment.end())
     settings.algorithm =
-        base::value_or_throw(model::parse_enum<AlgorithmChoice>(found->second, found->first));
+        value_or_throw(model::parse_enum<AlgorithmChoice>(found->second, found->first));
   if (auto found = environment.find("NCCLPROBE_GLOO_CHUNK_BYTES"); found != environment.end()) {
     auto bytes = base::parse_bytes(found->second);
     if (!bytes || *bytes < k_least_chunk_bytes || *bytes > k_most_chunk_bytes)
-      base::raise(base::Errc::invalid_argument, "{}={}: expected a size from 1K to 1G",
-                  found->first, found->second);
+      raise(Errc::invalid_argument, "{}={}: expected a size from 1K to 1G", found->first,
+            found->second);
     settings.chunk_bytes = *bytes;
   }
   return settings;

@@ -31,7 +31,7 @@ struct HostSettings {
   AlgorithmChoice algorithm = AlgorithmChoice::automatic;
   std::size_t chunk_bytes = 1024 * 1024;
 
-  // Throws base::Exception (invalid_argument) that names the variable and its valid values.
+  // Throws Exception (invalid_argument) that names the variable and its valid values.
   static HostSettings parse(const std::map<std::string, std::string>& environment);
 
   static bool reads(std::string_view name);

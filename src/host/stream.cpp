@@ -53,7 +53,7 @@ struct HostStream::State {
   std::deque<Job> jobs;
   bool busy = false;
   std::shared_ptr<Abortable> in_use; // by the running job
-  std::optional<base::Error> error;
+  std::optional<Error> error;
   std::atomic<bool> stop = false;
 };
 
@@ -87,13 +87,13 @@ void HostStream::work_off(State& state) {
       state.busy = true;
       state.in_use = job.uses;
       lock.unlock();
-      std::optional<base::Error> problem;
+      std::optional<Error> problem;
       try {
         job.work();
-      } catch (const base::Exception& error) {
+      } catch (const Exception& error) {
         problem = error.error();
       } catch (const std::exception& error) {
-        problem = base::Error{base::Errc::failed, base::words_of(error), {}};
+        problem = Error{Errc::failed, base::words_of(error), {}};
       }
       job = {}; // releases what the job shares before the stream looks idle
       lock.lock();
@@ -213,8 +213,8 @@ using Memory = std::shared_ptr<std::byte>;
 
 Memory elements(const backend::Place& place, std::uint64_t count, model::DataType type) {
   if (type != model::DataType::f32 && type != model::DataType::f16 && type != model::DataType::bf16)
-    base::raise(base::Errc::unsupported, "the host backend computes f32, f16 and bf16, not {}",
-                to_string(type));
+    raise(Errc::unsupported, "the host backend computes f32, f16 and bf16, not {}",
+          to_string(type));
   return static_cast<HostBuffer&>(place.buffer).hold(place.offset, count * size_bytes(type));
 }
 
@@ -270,7 +270,7 @@ bool HostStream::idle() {
   auto all_done = [&] { return state_->error || (state_->jobs.empty() && !state_->busy); };
   bool done = state_->done.wait_for(lock, k_idle_wait, all_done);
   if (state_->error)
-    throw base::Exception(*state_->error);
+    throw Exception(*state_->error);
   return done;
 }
 

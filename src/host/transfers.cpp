@@ -15,8 +15,6 @@ namespace ncclprobe::host {
 
 namespace {
 
-using base::Errc;
-
 struct LocalCopy {
   std::shared_ptr<std::byte> from;
   std::shared_ptr<std::byte> to;
@@ -82,15 +80,14 @@ const Transfer& counterpart(const Transfer& send, const std::vector<Transfer>& a
         !to_itself(one) || one.number != send.number)
       continue;
     if (one.bytes != send.bytes)
-      base::raise(Errc::invalid_argument, "rank {} sends itself {} bytes and receives {}",
-                  send.peer, send.bytes, one.bytes);
+      raise(Errc::invalid_argument, "rank {} sends itself {} bytes and receives {}", send.peer,
+            send.bytes, one.bytes);
     if (one.stream != send.stream)
-      base::raise(Errc::unsupported, "rank {} sends to itself from one stream to another",
-                  send.peer);
+      raise(Errc::unsupported, "rank {} sends to itself from one stream to another", send.peer);
     return one;
   }
-  base::raise(Errc::invalid_argument, "rank {} sends to itself without a receive in the same group",
-              send.peer);
+  raise(Errc::invalid_argument, "rank {} sends to itself without a receive in the same group",
+        send.peer);
 }
 
 } // namespace
@@ -101,8 +98,8 @@ void TransferGroup::add(Transfer transfer) {
   auto& connection = *transfer.connection;
   bool send = transfer.direction == Direction::send;
   if (transfer.peer < 0 || transfer.peer >= connection.size())
-    base::raise(Errc::invalid_argument, "no rank {} in a communicator of {}", transfer.peer,
-                connection.size());
+    raise(Errc::invalid_argument, "no rank {} in a communicator of {}", transfer.peer,
+          connection.size());
   transfer.number =
       send ? connection.next_send(transfer.peer) : connection.next_receive(transfer.peer);
   waiting_.push_back(std::move(transfer));
@@ -112,7 +109,7 @@ void TransferGroup::add(Transfer transfer) {
 
 void TransferGroup::end() {
   if (depth_ == 0)
-    base::raise(Errc::invalid_argument, "group_end without group_begin");
+    raise(Errc::invalid_argument, "group_end without group_begin");
   if (--depth_ == 0)
     flush();
 }
@@ -123,8 +120,7 @@ void TransferGroup::flush() {
       all, [](const Transfer& one) { return to_itself(one) && one.direction == Direction::send; });
   auto all_to_itself = std::ranges::count_if(all, to_itself);
   if (all_to_itself != 2 * sends_to_itself)
-    base::raise(Errc::invalid_argument,
-                "a rank receives from itself without a send in the same group");
+    raise(Errc::invalid_argument, "a rank receives from itself without a send in the same group");
 
   std::map<std::uint64_t, std::pair<HostStream*, StreamWork>> by_stream;
   for (Direction direction : {Direction::receive, Direction::send})

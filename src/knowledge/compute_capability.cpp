@@ -8,8 +8,8 @@
 namespace ncclprobe::knowledge {
 namespace {
 
-base::Error not_a_capability(std::string_view text) {
-  return {base::Errc::invalid_argument, fmt::format("'{}' is not a compute capability", text),
+Error not_a_capability(std::string_view text) {
+  return {Errc::invalid_argument, fmt::format("'{}' is not a compute capability", text),
           "such as 8.9, sm_89 or compute_89"};
 }
 
@@ -36,7 +36,7 @@ std::string CodeTarget::compute() const {
   return "compute_" + sm().substr(3);
 }
 
-base::Result<CodeTarget> parse_code_target(std::string_view text) {
+Result<CodeTarget> parse_code_target(std::string_view text) {
   std::string_view rest = text;
   for (std::string_view prefix : {"sm_", "SM_", "compute_"})
     if (rest.starts_with(prefix))
@@ -53,19 +53,19 @@ base::Result<CodeTarget> parse_code_target(std::string_view text) {
   // Without a dot the last digit is the minor: sm_120 is 12.0.
   std::size_t split = dot == std::string_view::npos ? rest.size() - 1 : dot;
   if (rest.size() < 2 || rest.size() > 4)
-    return base::fail(not_a_capability(text));
+    return fail(not_a_capability(text));
   std::string_view minor = rest.substr(dot == std::string_view::npos ? split : split + 1);
   ComputeCapability& capability = target.capability;
   if (!read_number(rest.substr(0, split), capability.major) ||
       !read_number(minor, capability.minor) || minor.size() != 1)
-    return base::fail(not_a_capability(text));
+    return fail(not_a_capability(text));
   return target;
 }
 
-base::Result<ComputeCapability> parse_compute_capability(std::string_view text) {
+Result<ComputeCapability> parse_compute_capability(std::string_view text) {
   NCCLPROBE_TRY_ASSIGN(CodeTarget target, parse_code_target(text));
   if (target.reach != Reach::portable)
-    return base::fail(not_a_capability(text));
+    return fail(not_a_capability(text));
   return target.capability;
 }
 

@@ -38,8 +38,8 @@ struct CodeTarget {
 };
 
 // "8.9", "sm_89", "compute_89", "89", "9.0a", "sm_100f". Errors: invalid_argument.
-base::Result<CodeTarget> parse_code_target(std::string_view text);
+Result<CodeTarget> parse_code_target(std::string_view text);
 // The same without the suffixes a and f. Errors: invalid_argument.
-base::Result<ComputeCapability> parse_compute_capability(std::string_view text);
+Result<ComputeCapability> parse_compute_capability(std::string_view text);
 
 } // namespace ncclprobe::knowledge

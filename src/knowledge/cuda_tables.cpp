@@ -15,7 +15,7 @@ std::optional<VersionNumber> version_of(const nlohmann::json& object, const char
   std::string text = text_of(object, field);
   if (text.empty())
     return std::nullopt;
-  return base::value_or_throw(parse_version(text));
+  return value_or_throw(parse_version(text));
 }
 
 } // namespace
@@ -50,7 +50,7 @@ const std::vector<CudaTarget>& cuda_targets() {
   static const std::vector<CudaTarget> all = [] {
     std::vector<CudaTarget> made;
     for (const auto& one : section("cuda", "targets"))
-      made.push_back({base::value_or_throw(parse_code_target(text_of(one, "sm"))),
+      made.push_back({value_or_throw(parse_code_target(text_of(one, "sm"))),
                       text_of(one, "architecture"), version_of(one, "first_cuda"),
                       version_of(one, "first_driver_branch"), version_of(one, "last_driver_branch"),
                       version_of(one, "last_cuda_offline"), text_of(one, "note"),

@@ -90,7 +90,7 @@ GpuModel model_of(const nlohmann::json& one, const nlohmann::json& family) {
   GpuModel model;
   model.name = text_of(one, "name");
   model.family = text_of(family, "family");
-  model.capability = base::value_or_throw(parse_compute_capability(fields.text("capability")));
+  model.capability = value_or_throw(parse_compute_capability(fields.text("capability")));
   model.architecture = fields.text("architecture");
   model.segment = segment_of(fields.text("segment"));
   model.arm_host = fields.text("host") == "arm";
@@ -203,7 +203,7 @@ const GpuFeatures* gpu_features(const ComputeCapability& capability) {
     for (const auto& one : section("gpus", "features")) {
       GpuFeatures features;
       for (const std::string& text : texts_of(one, "capabilities"))
-        features.capabilities.push_back(base::value_or_throw(parse_compute_capability(text)));
+        features.capabilities.push_back(value_or_throw(parse_compute_capability(text)));
       features.tensor_core_generation = text_of(one, "tensor_core");
       features.tensor_types = texts_of(one, "tensor_types");
       features.bf16_ops = optional_of<bool>(one, "bf16_ops");

@@ -33,7 +33,7 @@ inline std::vector<std::string> texts_of(const nlohmann::json& object, const cha
 inline std::vector<CodeTarget> targets_of(const nlohmann::json& object, const char* field) {
   std::vector<CodeTarget> all;
   for (const std::string& text : texts_of(object, field))
-    all.push_back(base::value_or_throw(parse_code_target(text)));
+    all.push_back(value_or_throw(parse_code_target(text)));
   return all;
 }
 

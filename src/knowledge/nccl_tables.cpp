@@ -12,7 +12,7 @@ namespace {
 // Empty without such a field.
 VersionNumber version_in(const nlohmann::json& object, const char* name) {
   std::string text = text_of(object, name);
-  return text.empty() ? VersionNumber{} : base::value_or_throw(parse_version(text));
+  return text.empty() ? VersionNumber{} : value_or_throw(parse_version(text));
 }
 
 } // namespace
@@ -48,7 +48,7 @@ const std::vector<KnownBadNccl>& known_bad_nccl() {
         bad.from = version_in(one, "from");
       bad.until = version_in(one, "until");
       bad.capability_from =
-          base::value_or_throw(parse_compute_capability(text_of(one, "capability_from")));
+          value_or_throw(parse_compute_capability(text_of(one, "capability_from")));
       bad.needs_nvlink = optional_of<bool>(one, "needs_nvlink").value_or(false);
       bad.arm_host = optional_of<bool>(one, "arm_host").value_or(false);
       bad.when = text_of(one, "when");

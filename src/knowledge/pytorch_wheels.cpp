@@ -20,9 +20,9 @@ const std::vector<PytorchWheel>& pytorch_wheels() {
     std::vector<PytorchWheel> made;
     for (const auto& one : section("pytorch", "wheels")) {
       PytorchWheel wheel;
-      wheel.torch = base::value_or_throw(parse_version(text_of(one, "torch")));
+      wheel.torch = value_or_throw(parse_version(text_of(one, "torch")));
       wheel.cuda_tag = text_of(one, "cuda_tag");
-      wheel.cuda = base::value_or_throw(parse_version(text_of(one, "cuda")));
+      wheel.cuda = value_or_throw(parse_version(text_of(one, "cuda")));
       wheel.cubins = targets_of(one, "cubin_archs");
       wheel.ptx = targets_of(one, "ptx_archs");
       wheel.nccl = text_of(one, "nccl");
@@ -48,7 +48,7 @@ const PytorchWheel* pytorch_wheel(const VersionNumber& torch, std::string_view c
 
 std::optional<std::string> pypi_tag(const VersionNumber& torch, CpuKind cpu) {
   for (const auto& one : section("pytorch", "pypi_wheels"))
-    if (same_minor(base::value_or_throw(parse_version(text_of(one, "torch"))), torch))
+    if (same_minor(value_or_throw(parse_version(text_of(one, "torch"))), torch))
       return text_of(one, cpu == CpuKind::aarch64 ? "aarch64" : "x86_64");
   return std::nullopt;
 }
@@ -57,7 +57,7 @@ VersionNumber last_arm_pypi_without_cuda() {
   VersionNumber last;
   for (const auto& one : section("pytorch", "pypi_wheels"))
     if (text_of(one, "aarch64") == "cpu")
-      last = base::value_or_throw(parse_version(text_of(one, "torch")));
+      last = value_or_throw(parse_version(text_of(one, "torch")));
   return last;
 }
 

@@ -29,7 +29,7 @@ std::string VersionNumber::text() const {
   return joined;
 }
 
-base::Result<VersionNumber> parse_version(std::string_view text) {
+Result<VersionNumber> parse_version(std::string_view text) {
   VersionNumber version;
   const char* at = text.data();
   const char* end = text.data() + text.size();
@@ -47,7 +47,7 @@ base::Result<VersionNumber> parse_version(std::string_view text) {
     ++at;
   }
   if (version.parts.empty())
-    return base::fail(base::Errc::invalid_argument, "'{}' is not a version number", text);
+    return fail(Errc::invalid_argument, "'{}' is not a version number", text);
   return version;
 }
 

@@ -24,6 +24,6 @@ struct VersionNumber {
 
 // Reads the leading numbers: "2.28.3+cuda13.0" is 2.28.3, "r570" is 570. Errors: invalid_argument
 // if there is none.
-base::Result<VersionNumber> parse_version(std::string_view text);
+Result<VersionNumber> parse_version(std::string_view text);
 
 } // namespace ncclprobe::knowledge

@@ -13,7 +13,7 @@ void read_as(base::Reader& in, Path& path) {
   const std::string label = in.text();
   const auto parsed = parse_path_label(label);
   if (!parsed)
-    base::raise(base::Errc::protocol, "'{}' is not a path label", label);
+    raise(Errc::protocol, "'{}' is not a path label", label);
   path = *parsed;
 }
 

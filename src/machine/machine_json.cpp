@@ -29,11 +29,11 @@ std::string write_machine_json(const Machine& machine) {
   return fmt::format("{{\n \"ncclprobe_topology\": {},{}\n", k_version, hosts.substr(1));
 }
 
-base::Result<Machine> read_machine_json(std::string_view text, const std::string& name) {
+Result<Machine> read_machine_json(std::string_view text, const std::string& name) {
   NCCLPROBE_TRY(check_text(text, name));
   NCCLPROBE_TRY(base::check_json_limits(text, name));
   base::JsonPlace place;
-  auto fail_there = [&](const base::Error& error) {
+  auto fail_there = [&](const Error& error) {
     const std::size_t line =
         place.byte ? line_at(text, *place.byte) : json_line_of(text, place.element);
     return fail_at(name, line, "{}", error.text());

@@ -16,6 +16,6 @@ std::string write_machine_json(const Machine& machine);
 
 // Reads the output of write_machine_json(), or an edited copy: missing fields are unknown. Errors:
 // invalid_argument with file and line, also for an impossible machine (see validate.h).
-base::Result<Machine> read_machine_json(std::string_view text, const std::string& name);
+Result<Machine> read_machine_json(std::string_view text, const std::string& name);
 
 } // namespace ncclprobe::topology

@@ -13,7 +13,7 @@ constexpr std::string_view k_blanks = " \t\r\n\f\v";
 
 } // namespace
 
-base::Result<void> check_text(std::string_view text, const std::string& name) {
+Result<void> check_text(std::string_view text, const std::string& name) {
   if (trimmed(text).empty())
     return fail_at(name, 1, "the file is empty");
   if (text.size() > k_most_file_bytes)

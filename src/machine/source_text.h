@@ -16,7 +16,7 @@ namespace ncclprobe::topology {
 inline constexpr std::size_t k_most_file_bytes = std::size_t{64} << 20;
 
 // Errors: invalid_argument if the text is empty, too long or binary.
-base::Result<void> check_text(std::string_view text, const std::string& name);
+Result<void> check_text(std::string_view text, const std::string& name);
 
 // Windows programs write three bytes at the start that mean "UTF-8".
 std::string_view without_byte_order_mark(std::string_view text);
@@ -32,13 +32,12 @@ std::string_view trimmed(std::string_view text);
 
 // "file:12: what is wrong", with invalid_argument. Quoted parts of the file are made printable.
 template <typename... Args>
-tl::unexpected<base::Error> fail_at(const std::string& name, std::size_t line,
-                                    fmt::format_string<Args...> text, Args&&... args) {
-  return base::fail(
-      base::Error{base::Errc::invalid_argument,
-                  fmt::format("{}:{}: {}", name, line,
-                              base::printable(fmt::format(text, std::forward<Args>(args)...))),
-                  {}});
+tl::unexpected<Error> fail_at(const std::string& name, std::size_t line,
+                              fmt::format_string<Args...> text, Args&&... args) {
+  return fail(Error{Errc::invalid_argument,
+                    fmt::format("{}:{}: {}", name, line,
+                                base::printable(fmt::format(text, std::forward<Args>(args)...))),
+                    {}});
 }
 
 } // namespace ncclprobe::topology

@@ -174,13 +174,13 @@ Found contradiction_in(const Machine& machine) {
   return std::nullopt;
 }
 
-base::Result<void> validate(const Machine& machine, const std::string& name) {
+Result<void> validate(const Machine& machine, const std::string& name) {
   if (Found found = contradiction_in(machine))
-    return base::fail(base::Errc::invalid_argument, "{}:1: {}", name, found->text);
+    return fail(Errc::invalid_argument, "{}:1: {}", name, found->text);
   return {};
 }
 
-base::Result<Machine> machine_of(Host host, const std::string& name) {
+Result<Machine> machine_of(Host host, const std::string& name) {
   Machine machine;
   machine.hosts.push_back(std::move(host));
   NCCLPROBE_TRY(validate(machine, name));

@@ -24,9 +24,9 @@ std::optional<Contradiction> contradiction_in(const Machine& machine);
 
 // The same as an error, invalid_argument: "<name>:1: two GPUs have the number 0". Readers only know
 // the line where the machine begins.
-base::Result<void> validate(const Machine& machine, const std::string& name);
+Result<void> validate(const Machine& machine, const std::string& name);
 
 // The machine of one host, validated. Errors: as validate()'s.
-base::Result<Machine> machine_of(Host host, const std::string& name);
+Result<Machine> machine_of(Host host, const std::string& name);
 
 } // namespace ncclprobe::topology

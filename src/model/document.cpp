@@ -7,8 +7,6 @@
 
 namespace ncclprobe::model {
 
-using base::Errc;
-using base::raise;
 using IfMissing = base::Reader::IfMissing;
 
 void write_as(base::Writer& out, const Peer& value) {

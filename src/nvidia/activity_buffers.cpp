@@ -16,8 +16,8 @@ ActivityBuffers::ActivityBuffers(std::size_t count, std::size_t bytes_each)
   void* memory = mmap(nullptr, count * bytes_each, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (memory == MAP_FAILED)
-    base::raise(base::Errc::unavailable, "no {} MiB of memory for the trace's buffers",
-                count * bytes_each >> 20);
+    raise(Errc::unavailable, "no {} MiB of memory for the trace's buffers",
+          count * bytes_each >> 20);
   memory_ = static_cast<std::uint8_t*>(memory);
   for (std::size_t i = count; i > 0; --i)
     push_free(static_cast<std::uint32_t>(i - 1));

@@ -22,8 +22,8 @@ long cuda_major_of(long number) {
 ActivityLibrary::ActivityLibrary(const backend::Options& options)
     : library_(options), number_(std::atol(library_.version().c_str())) {
   if (cuda_major_of(number_) != cuda_major_of(CUPTI_API_VERSION))
-    throw base::Exception(base::Error{
-        base::Errc::unsupported,
+    throw Exception(Error{
+        Errc::unsupported,
         fmt::format("CUPTI {} ({}) belongs to CUDA {}, but this build reads the records of CUDA {}",
                     library_.version(), library_.path(), cuda_major_of(number_),
                     cuda_major_of(CUPTI_API_VERSION)),

@@ -94,17 +94,16 @@ void ActivitySession::check(CUptiResult result, const char* what) const {
     return;
   const char* words = nullptr;
   (void)library_.result_string(result, &words);
-  base::raise(base::Errc::unsupported, "CUPTI cannot {}: {} ({})", what,
-              words == nullptr ? "" : words, static_cast<int>(result));
+  raise(Errc::unsupported, "CUPTI cannot {}: {} ({})", what, words == nullptr ? "" : words,
+        static_cast<int>(result));
 }
 
 void ActivitySession::subscribe() {
   std::string other;
   CUptiResult result = library_.subscribe(subscriber_, ignore, other);
   if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
-    base::raise(base::Errc::unsupported,
-                "CUPTI serves one tool per process, and another tool has it: {}",
-                other.empty() ? "a tool that it does not name" : other);
+    raise(Errc::unsupported, "CUPTI serves one tool per process, and another tool has it: {}",
+          other.empty() ? "a tool that it does not name" : other);
   check(result, "be used");
 }
 

@@ -27,7 +27,7 @@ cudaIpcMemHandle_t handle_of(const std::string& hex) {
   cudaIpcMemHandle_t handle{};
   std::span<std::byte> bytes = std::as_writable_bytes(std::span(&handle, 1));
   if (hex.size() != 2 * bytes.size())
-    base::raise(base::Errc::protocol, "'{}' is not a handle of shared GPU memory", hex);
+    raise(Errc::protocol, "'{}' is not a handle of shared GPU memory", hex);
   for (std::size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = static_cast<std::byte>(std::stoi(hex.substr(2 * i, 2), nullptr, 16));
   return handle;
@@ -68,8 +68,7 @@ backend::Mismatch count_on_cpu(const std::byte* data, std::size_t element_bytes,
 std::shared_ptr<std::byte> pageable_memory(std::uint64_t bytes) {
   void* memory = nullptr;
   if (posix_memalign(&memory, k_page_bytes, bytes) != 0)
-    base::raise(base::Errc::unavailable, "the host has not enough memory for a buffer of {} bytes",
-                bytes);
+    raise(Errc::unavailable, "the host has not enough memory for a buffer of {} bytes", bytes);
   std::memset(memory, model::k_poison_byte, bytes); // pre-faults the pages
   return {static_cast<std::byte*>(memory), std::free};
 }
@@ -99,9 +98,9 @@ GpuBuffer::GpuBuffer(std::shared_ptr<CudaGpu> gpu, std::uint64_t size_bytes,
       cudaIpcOpenMemHandle(&memory, handle_of(handle), cudaIpcMemLazyEnablePeerAccess);
   if (code != cudaSuccess) {
     (void)cudaGetLastError();
-    base::raise(base::Errc::unsupported,
-                "GPU {} cannot map memory of another process (cudaIpcOpenMemHandle): {}",
-                gpu_->index(), cudaGetErrorString(code));
+    raise(Errc::unsupported,
+          "GPU {} cannot map memory of another process (cudaIpcOpenMemHandle): {}", gpu_->index(),
+          cudaGetErrorString(code));
   }
   memory_ = {static_cast<std::byte*>(memory), [](std::byte* mapped) {
                log_cuda(cudaIpcCloseMemHandle(mapped), "cudaIpcCloseMemHandle");
@@ -110,13 +109,13 @@ GpuBuffer::GpuBuffer(std::shared_ptr<CudaGpu> gpu, std::uint64_t size_bytes,
 
 std::string GpuBuffer::share() {
   if (home_ != Home::gpu || size_bytes_ == 0)
-    base::raise(base::Errc::unsupported, "only memory of a GPU can be shared with other processes");
+    raise(Errc::unsupported, "only memory of a GPU can be shared with other processes");
   gpu_->use();
   cudaIpcMemHandle_t handle{};
   if (cudaError_t code = cudaIpcGetMemHandle(&handle, data()); code != cudaSuccess) {
     (void)cudaGetLastError();
-    base::raise(base::Errc::unsupported, "CUDA IPC does not work here (cudaIpcGetMemHandle): {}",
-                cudaGetErrorString(code));
+    raise(Errc::unsupported, "CUDA IPC does not work here (cudaIpcGetMemHandle): {}",
+          cudaGetErrorString(code));
   }
   return hex_of(handle);
 }
@@ -133,17 +132,17 @@ GpuBuffer::GpuBuffer(std::shared_ptr<CudaGpu> gpu, std::uint64_t size_bytes,
                      const std::shared_ptr<const NcclLibrary>& nccl)
     : gpu_(std::move(gpu)), size_bytes_(size_bytes) {
   if (!nccl->registers_memory())
-    base::raise(base::Errc::unsupported,
-                "NCCL {} cannot register memory: ncclMemAlloc and ncclCommRegister need 2.19",
-                nccl->version);
+    raise(Errc::unsupported,
+          "NCCL {} cannot register memory: ncclMemAlloc and ncclCommRegister need 2.19",
+          nccl->version);
   if (size_bytes == 0)
     return;
   gpu_->use();
   void* memory = nullptr;
   if (ncclResult_t code = nccl->mem_alloc(&memory, size_bytes); code != ncclSuccess) {
     (void)cudaGetLastError(); // else the next, innocent call reports it
-    base::raise(base::Errc::unavailable, "NCCL {}: ncclMemAlloc of {} bytes: {}", nccl->version,
-                size_bytes, nccl->get_error_string(code));
+    raise(Errc::unavailable, "NCCL {}: ncclMemAlloc of {} bytes: {}", nccl->version, size_bytes,
+          nccl->get_error_string(code));
   }
   gpu_->forget_current();
   memory_ = {static_cast<std::byte*>(memory), [nccl, own = gpu_](std::byte* old) {
@@ -158,20 +157,19 @@ GpuBuffer::GpuBuffer(std::shared_ptr<CudaGpu> gpu, std::uint64_t size_bytes,
 
 void GpuBuffer::check_range(std::uint64_t offset, std::uint64_t bytes) const {
   if (offset > size_bytes_ || bytes > size_bytes_ - offset)
-    base::raise(base::Errc::invalid_argument, "bytes {} to {}+{} are outside a buffer of {} bytes",
-                offset, offset, bytes, size_bytes_);
+    raise(Errc::invalid_argument, "bytes {} to {}+{} are outside a buffer of {} bytes", offset,
+          offset, bytes, size_bytes_);
 }
 
 void GpuBuffer::check_elements(std::uint64_t offset, model::DataType type,
                                std::uint64_t count) const {
   std::uint64_t element_bytes = model::size_bytes(type);
   if (count > size_bytes_)
-    base::raise(base::Errc::invalid_argument, "{} elements do not fit into {} bytes", count,
-                size_bytes_);
+    raise(Errc::invalid_argument, "{} elements do not fit into {} bytes", count, size_bytes_);
   check_range(offset, count * element_bytes);
   if (offset % element_bytes != 0)
-    base::raise(base::Errc::invalid_argument, "offset {} is not a multiple of {}'s {} bytes",
-                offset, model::to_string(type), element_bytes);
+    raise(Errc::invalid_argument, "offset {} is not a multiple of {}'s {} bytes", offset,
+          model::to_string(type), element_bytes);
 }
 
 void GpuBuffer::poison_bytes(std::uint64_t offset, std::uint64_t bytes) {

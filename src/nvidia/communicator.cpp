@@ -48,7 +48,7 @@ ncclDataType_t nccl_type(model::DataType type) {
   case f8e5m2:
     return static_cast<ncclDataType_t>(k_float8e5m2);
   }
-  base::raise(base::Errc::unsupported, "NCCL has no type {}", model::to_string(type));
+  raise(Errc::unsupported, "NCCL has no type {}", model::to_string(type));
 }
 
 ncclRedOp_t nccl_op(model::ReduceOp op) {
@@ -67,7 +67,7 @@ ncclRedOp_t nccl_op(model::ReduceOp op) {
   case premul_sum:
     break;
   }
-  base::raise(base::Errc::unsupported, "NCCL has no operation {}", model::to_string(op));
+  raise(Errc::unsupported, "NCCL has no operation {}", model::to_string(op));
 }
 
 std::byte* address(const backend::Place& place) {
@@ -113,8 +113,8 @@ template <typename Call>
 void NcclCommunicator::watch(Call call) {
   try {
     call();
-  } catch (const base::Exception& error) {
-    if (error.error().code == base::Errc::failed)
+  } catch (const Exception& error) {
+    if (error.error().code == Errc::failed)
       give_up();
     throw;
   }
@@ -124,21 +124,19 @@ void NcclCommunicator::require_support(model::Collective collective, model::Data
                                        model::ReduceOp op) {
   bool reduces = model::reduces(collective);
   if (model::is_f8(type) && nccl_->version_code < k_first_version_with_f8)
-    base::raise(base::Errc::unsupported, "NCCL {} has no {}: it needs 2.24", nccl_->version,
-                model::to_string(type));
+    raise(Errc::unsupported, "NCCL {} has no {}: it needs 2.24", nccl_->version,
+          model::to_string(type));
   if (model::is_f8(type) && reduces &&
       gpu_->compute_capability_major() < k_first_gpu_that_reduces_f8)
-    base::raise(base::Errc::unsupported,
-                "NCCL reduces {} only on GPUs of compute capability 9.0 and above",
-                model::to_string(type));
+    raise(Errc::unsupported, "NCCL reduces {} only on GPUs of compute capability 9.0 and above",
+          model::to_string(type));
   bool scales = op == model::ReduceOp::avg || op == model::ReduceOp::premul_sum;
   if (reduces && scales && model::is_f8(type) &&
       size() == 1) // its one-rank kernel has no such case
-    base::raise(base::Errc::unsupported, "NCCL cannot do {} of {} in a communicator of one rank",
-                model::to_string(op), model::to_string(type));
+    raise(Errc::unsupported, "NCCL cannot do {} of {} in a communicator of one rank",
+          model::to_string(op), model::to_string(type));
   if (reduces && op == model::ReduceOp::premul_sum && nccl_->red_op_create_premul_sum == nullptr)
-    base::raise(base::Errc::unsupported, "NCCL {} has no premultiplied sum: it needs 2.11",
-                nccl_->version);
+    raise(Errc::unsupported, "NCCL {} has no premultiplied sum: it needs 2.11", nccl_->version);
 }
 
 ncclRedOp_t NcclCommunicator::op_of(model::ReduceOp op, model::DataType type) {
@@ -202,8 +200,8 @@ void NcclCommunicator::enqueue_collective(const backend::CollectiveCall& call,
   case hypercube:
     break;
   }
-  base::raise(base::Errc::invalid_argument, "{} is enqueued as sends and receives",
-              model::to_string(call.collective));
+  raise(Errc::invalid_argument, "{} is enqueued as sends and receives",
+        model::to_string(call.collective));
 }
 
 // The three functions below use the library's own function if it exists (2.28 and later), otherwise
@@ -211,7 +209,7 @@ void NcclCommunicator::enqueue_collective(const backend::CollectiveCall& call,
 void NcclCommunicator::all_to_all(const std::byte* from, std::byte* to,
                                   const backend::CollectiveCall& call, cudaStream_t stream) {
   if (from == to)
-    base::raise(base::Errc::unsupported, "NCCL cannot do an all-to-all in place");
+    raise(Errc::unsupported, "NCCL cannot do an all-to-all in place");
   const NcclLibrary& nccl = *nccl_;
   ncclDataType_t type = nccl_type(call.type);
   if (nccl.all_to_all != nullptr) {
@@ -336,14 +334,14 @@ private:
 std::unique_ptr<backend::Registration> NcclCommunicator::register_buffer(backend::Buffer& buffer) {
   auto& memory = static_cast<GpuBuffer&>(buffer);
   if (!nccl_->registers_memory())
-    base::raise(base::Errc::unsupported, "NCCL {} cannot register memory", nccl_->version);
+    raise(Errc::unsupported, "NCCL {} cannot register memory", nccl_->version);
   gpu_->use();
   void* handle = nullptr;
   ncclResult_t code = nccl_->comm_register(comm_, memory.data(), memory.size_bytes(), &handle);
   gpu_->forget_current();
   if (code != ncclSuccess)
-    base::raise(base::Errc::unsupported, "NCCL {} registers no buffer of {} bytes: {}",
-                nccl_->version, memory.size_bytes(), nccl_->get_error_string(code));
+    raise(Errc::unsupported, "NCCL {} registers no buffer of {} bytes: {}", nccl_->version,
+          memory.size_bytes(), nccl_->get_error_string(code));
   return std::make_unique<NcclRegistration>(nccl_, peers_, gpu_, comm_, handle);
 }
 

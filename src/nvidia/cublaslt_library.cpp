@@ -46,13 +46,13 @@ std::string CublasLtLibrary::words(cublasStatus_t status) const {
 
 void raise_cublaslt(const CublasLtLibrary& library, cublasStatus_t status, const char* call,
                     const char* file, int line) {
-  base::Errc code = base::Errc::failed;
+  Errc code = Errc::failed;
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH)
-    code = base::Errc::unsupported;
+    code = Errc::unsupported;
   else if (status == CUBLAS_STATUS_ALLOC_FAILED || status == CUBLAS_STATUS_NOT_INITIALIZED)
-    code = base::Errc::unavailable;
-  base::raise(code, "cuBLASLt {}: {} failed: {} [{}:{}]", library.version(), call,
-              library.words(status), base_name(file), line);
+    code = Errc::unavailable;
+  raise(code, "cuBLASLt {}: {} failed: {} [{}:{}]", library.version(), call, library.words(status),
+        base_name(file), line);
 }
 
 } // namespace ncclprobe::nvidia

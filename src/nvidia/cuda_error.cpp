@@ -9,16 +9,16 @@ namespace ncclprobe::nvidia {
 namespace {
 
 // Error 35 means "driver too old" and also "no driver": the driver's version distinguishes them.
-base::Error driver_error() {
+Error driver_error() {
   int driver = 0;
   int runtime = 0;
   (void)cudaDriverGetVersion(&driver);
   (void)cudaRuntimeGetVersion(&runtime);
   if (driver == 0)
-    return {base::Errc::unavailable, "no CUDA driver (libcuda.so.1) on this host",
+    return {Errc::unavailable, "no CUDA driver (libcuda.so.1) on this host",
             "install the NVIDIA driver, or give the container its GPUs (--gpus all)"};
   return {
-      base::Errc::unavailable,
+      Errc::unavailable,
       fmt::format(
           "the CUDA driver on this host is too old: it supports CUDA {}, this build uses CUDA {}",
           cuda_version_text(driver), cuda_version_text(runtime)),
@@ -35,29 +35,29 @@ std::string_view base_name(std::string_view path) {
   return path.substr(path.find_last_of('/') + 1);
 }
 
-base::Error cuda_error(cudaError_t code) {
+Error cuda_error(cudaError_t code) {
   std::string words = fmt::format("{} ({}, {})", cudaGetErrorString(code), cudaGetErrorName(code),
                                   static_cast<int>(code));
   switch (code) {
   case cudaErrorInsufficientDriver:
     return driver_error();
   case cudaErrorNoDevice:
-    return {base::Errc::unavailable, "no GPU is visible to CUDA on this host",
+    return {Errc::unavailable, "no GPU is visible to CUDA on this host",
             "check nvidia-smi and CUDA_VISIBLE_DEVICES"};
   case cudaErrorInvalidDevice:
-    return {base::Errc::unavailable, "there is no such GPU: " + words,
+    return {Errc::unavailable, "there is no such GPU: " + words,
             "check nvidia-smi and CUDA_VISIBLE_DEVICES"};
   case cudaErrorDevicesUnavailable:
-    return {base::Errc::unavailable, "the GPU is busy or its use is forbidden: " + words,
+    return {Errc::unavailable, "the GPU is busy or its use is forbidden: " + words,
             "another process may use it in exclusive mode; check nvidia-smi"};
   case cudaErrorSystemNotReady:
-    return {base::Errc::unavailable, "the GPUs are not ready: " + words,
+    return {Errc::unavailable, "the GPUs are not ready: " + words,
             "on machines with NVSwitch, the service nvidia-fabricmanager must run"};
   case cudaErrorMemoryAllocation:
-    return {base::Errc::unavailable, "the GPU has too little free memory: " + words, ""};
+    return {Errc::unavailable, "the GPU has too little free memory: " + words, ""};
   case cudaErrorNoKernelImageForDevice:
   case cudaErrorUnsupportedPtxVersion:
-    return {base::Errc::unsupported, "this build has no code for this GPU: " + words,
+    return {Errc::unsupported, "this build has no code for this GPU: " + words,
             "it has code for compute capabilities " NCCLPROBE_CUDA_ARCHITECTURES
             "; rebuild with this GPU's in NCCLPROBE_CUDA_ARCHS"};
   case cudaErrorStreamCaptureUnsupported:
@@ -67,17 +67,17 @@ base::Error cuda_error(cudaError_t code) {
   case cudaErrorStreamCaptureUnjoined:
   case cudaErrorStreamCaptureIsolation:
   case cudaErrorStreamCaptureImplicit:
-    return {base::Errc::unsupported, "this cannot be captured as a graph: " + words, ""};
+    return {Errc::unsupported, "this cannot be captured as a graph: " + words, ""};
   default:
-    return {base::Errc::failed, words, ""};
+    return {Errc::failed, words, ""};
   }
 }
 
 void raise_cuda(cudaError_t code, const char* call, const char* file, int line) {
   (void)cudaGetLastError(); // else the next, innocent call reports it again
-  base::Error error = cuda_error(code);
+  Error error = cuda_error(code);
   error.message = fmt::format("{} failed: {} [{}:{}]", call, error.message, base_name(file), line);
-  throw base::Exception(std::move(error));
+  throw Exception(std::move(error));
 }
 
 void log_cuda(cudaError_t code, const char* call) noexcept {

@@ -17,7 +17,7 @@ namespace ncclprobe::nvidia {
 [[noreturn]] void raise_cuda(cudaError_t code, const char* call, const char* file, int line);
 
 // The same as text and code, without throwing.
-base::Error cuda_error(cudaError_t code);
+Error cuda_error(cudaError_t code);
 
 // "12040" -> "12.4".
 std::string cuda_version_text(int version);

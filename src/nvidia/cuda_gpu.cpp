@@ -21,11 +21,10 @@ void check_exists(int index) {
   int count = 0;
   NCCLPROBE_CUDA_CALL(cudaGetDeviceCount(&count));
   if (index < 0 || index >= count)
-    throw base::Exception(
-        base::Error{base::Errc::unavailable,
-                    fmt::format("GPU {} was requested, but this process sees {} GPU{}", index,
-                                count, count == 1 ? "" : "s"),
-                    "check CUDA_VISIBLE_DEVICES, or use fewer ranks on this host"});
+    throw Exception(Error{Errc::unavailable,
+                          fmt::format("GPU {} was requested, but this process sees {} GPU{}", index,
+                                      count, count == 1 ? "" : "s"),
+                          "check CUDA_VISIBLE_DEVICES, or use fewer ranks on this host"});
 }
 
 } // namespace
@@ -37,7 +36,7 @@ int count_gpus() {
     code = cudaErrorNoDevice;
   if (code != cudaSuccess) {
     (void)cudaGetLastError();
-    throw base::Exception(cuda_error(code));
+    throw Exception(cuda_error(code));
   }
   return count;
 }
@@ -104,8 +103,8 @@ bool CudaGpu::open_path_to(const CudaGpu& other) {
 
 void CudaGpu::close_path_to(const CudaGpu& other) {
   if (has_communicators_)
-    base::raise(base::Errc::unsupported,
-                "NCCL uses the direct path between GPUs in this process: it cannot be disabled");
+    raise(Errc::unsupported,
+          "NCCL uses the direct path between GPUs in this process: it cannot be disabled");
   if (other.index_ == index_ || other.index_ >= 64)
     return;
   std::uint64_t bit = std::uint64_t{1} << other.index_;

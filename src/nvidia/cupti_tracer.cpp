@@ -169,7 +169,7 @@ std::unique_ptr<backend::Tracer> start_tracer(const backend::Options& options,
                                               const std::shared_ptr<TraceLink>& link) {
   try {
     return std::make_unique<CuptiTracer>(options, request, link);
-  } catch (const base::Exception& error) {
+  } catch (const Exception& error) {
     std::string missing = fmt::format("no kernels, copies and calls of CUDA: {}", error.what());
     spdlog::warn("the trace has {}", missing);
     return std::make_unique<ClockTracer>(request, std::shared_ptr<GpuClocks>(link, &link->clocks),

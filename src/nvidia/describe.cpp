@@ -100,7 +100,7 @@ void describe_driver(const NvmlLibrary* nvml, model::Library& library) {
   int version = 0;
   NCCLPROBE_CUDA_CALL(cudaDriverGetVersion(&version));
   if (version == 0)
-    throw base::Exception(cuda_error(cudaErrorInsufficientDriver));
+    throw Exception(cuda_error(cudaErrorInsufficientDriver));
   std::string kernel_driver = nvml != nullptr ? nvml->driver_version() : "";
   std::string cuda = "CUDA " + cuda_version_text(version);
   library.version = kernel_driver.empty() ? cuda : fmt::format("{} ({})", kernel_driver, cuda);

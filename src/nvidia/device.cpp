@@ -15,7 +15,7 @@ NvmlFuture start_nvml(const backend::Options& options) {
   return std::async(std::launch::async, [options]() -> std::shared_ptr<const NvmlLibrary> {
     try {
       return std::make_shared<const NvmlLibrary>(options);
-    } catch (const base::Exception&) { // the inventory gives the reason
+    } catch (const Exception&) { // the inventory gives the reason
       return nullptr;
     }
   });

@@ -14,9 +14,8 @@ constexpr const char* k_not_built =
 } // namespace
 
 std::unique_ptr<backend::Backend> make_backend(const backend::Options&) {
-  throw base::Exception(base::Error{base::Errc::unsupported,
-                                    "the nvidia backend is not built into this ncclprobe",
-                                    "reconfigure with -DNCCLPROBE_NVIDIA=ON"});
+  throw Exception(Error{Errc::unsupported, "the nvidia backend is not built into this ncclprobe",
+                        "reconfigure with -DNCCLPROBE_NVIDIA=ON"});
 }
 
 std::vector<topology::Host> describe(model::Host& host, const backend::Options&, Cuda) {

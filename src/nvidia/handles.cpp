@@ -47,9 +47,8 @@ void* allocate_device_memory(std::size_t bytes) {
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
     (void)cudaMemGetInfo(&free_bytes, &total_bytes);
-    base::raise(base::Errc::unavailable,
-                "too little GPU memory: {} bytes requested, {} of {} bytes free", bytes, free_bytes,
-                total_bytes);
+    raise(Errc::unavailable, "too little GPU memory: {} bytes requested, {} of {} bytes free",
+          bytes, free_bytes, total_bytes);
   }
   NCCLPROBE_CUDA_CALL(code);
   return memory;

@@ -31,8 +31,7 @@ cudaDataType_t cuda_type(DataType type) {
   case DataType::bf16:
     return CUDA_R_16BF;
   default:
-    base::raise(base::Errc::unsupported, "matrix products support f32, f16 and bf16, not {}",
-                to_string(type));
+    raise(Errc::unsupported, "matrix products support f32, f16 and bf16, not {}", to_string(type));
   }
 }
 
@@ -192,12 +191,11 @@ std::unique_ptr<MatrixProducts::Plan> MatrixProducts::make_plan(const Key& key) 
       library.get_heuristic(handle_, plan->operation.get(), plan->a.get(), plan->b.get(),
                             plan->c.get(), plan->c.get(), preference.get(), 1, &best, &found);
   if (status != CUBLAS_STATUS_SUCCESS || found == 0)
-    base::raise(base::Errc::unsupported,
-                "cuBLASLt {} has no kernel for {} x {} x {} of {} ({}, batch {}, addresses at {}, "
-                "{} and {} bytes): {}",
-                library.version(), key.m, key.n, key.k, to_string(key.type), to_string(key.layout),
-                key.batch, key.a_alignment, key.b_alignment, key.c_alignment,
-                library.words(status));
+    raise(Errc::unsupported,
+          "cuBLASLt {} has no kernel for {} x {} x {} of {} ({}, batch {}, addresses at {}, "
+          "{} and {} bytes): {}",
+          library.version(), key.m, key.n, key.k, to_string(key.type), to_string(key.layout),
+          key.batch, key.a_alignment, key.b_alignment, key.c_alignment, library.words(status));
   plan->algorithm = best.algo;
   plan->workspace_bytes = best.workspaceSize;
   return plan;
@@ -222,7 +220,7 @@ void MatrixProducts::prepare(const backend::GemmCall& call, const ProductPlaces&
 void MatrixProducts::enqueue(const backend::GemmCall& call, const ProductPlaces& places) {
   auto found = plans_.find(key_of(call, places));
   if (found == plans_.end())
-    base::raise(base::Errc::invalid_argument, "a product is enqueued that was not prepared");
+    raise(Errc::invalid_argument, "a product is enqueued that was not prepared");
   run(*found->second, places);
 }
 

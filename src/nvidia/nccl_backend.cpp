@@ -30,8 +30,8 @@ ncclUniqueId share_id(const NcclLibrary& nccl, const std::string& key,
   }
   std::vector<std::string> all = rendezvous.exchange(key, ranks, own);
   if (all.empty() || all.front().size() != sizeof id)
-    base::raise(base::Errc::protocol, "rank 0 of '{}' sent {} bytes instead of an NCCL id of {}",
-                key, all.empty() ? 0 : all.front().size(), sizeof id);
+    raise(Errc::protocol, "rank 0 of '{}' sent {} bytes instead of an NCCL id of {}", key,
+          all.empty() ? 0 : all.front().size(), sizeof id);
   std::memcpy(&id, all.front().data(), sizeof id);
   return id;
 }
@@ -189,7 +189,7 @@ void NcclBackend::group_begin() {
 
 void NcclBackend::group_end() {
   if (depth_->open == 0)
-    base::raise(base::Errc::invalid_argument, "group_end without group_begin");
+    raise(Errc::invalid_argument, "group_end without group_begin");
   --depth_->open;
   NCCLPROBE_NCCL_CALL(*nccl_, group_end());
 }

@@ -41,12 +41,12 @@ NcclLibrary::NcclLibrary(const backend::Options& options)
   library.require(get_version, "ncclGetVersion", version);
   int code = 0;
   if (get_version(&code) != ncclSuccess)
-    base::raise(base::Errc::unsupported, "{} does not report its NCCL version", library.path());
+    raise(Errc::unsupported, "{} does not report its NCCL version", library.path());
   version_code = code;
   version = version_text(code);
   if (code < k_oldest_version)
-    base::raise(base::Errc::unsupported, "NCCL {} at {} is too old: 2.10 or later is needed",
-                version, library.path());
+    raise(Errc::unsupported, "NCCL {} at {} is too old: 2.10 or later is needed", version,
+          library.path());
 
   library.require(get_error_string, "ncclGetErrorString", version);
   library.require(get_unique_id, "ncclGetUniqueId", version);
@@ -92,8 +92,7 @@ void raise_nccl(const NcclLibrary& nccl, ncclResult_t code, const char* call, co
     text += ": " + words;
   }
   text += fmt::format(" [{}:{}]", base_name(file), line);
-  throw base::Exception(
-      base::Error{base::Errc::failed, std::move(text), "NCCL_DEBUG=WARN shows more"});
+  throw Exception(Error{Errc::failed, std::move(text), "NCCL_DEBUG=WARN shows more"});
 }
 
 } // namespace ncclprobe::nvidia

@@ -53,8 +53,7 @@ NvmlLibrary::NvmlLibrary(const backend::Options& options)
   mps_processes_ = library_.optional<ListProcesses>("nvmlDeviceGetMPSComputeRunningProcesses_v3");
   memory_errors_ = library_.optional<decltype(memory_errors_)>("nvmlDeviceGetTotalEccErrors");
   if (nvmlReturn_t code = init_(); code != NVML_SUCCESS)
-    base::raise(base::Errc::unavailable, "NVML at {} does not start: {}", library_.path(),
-                error_string_(code));
+    raise(Errc::unavailable, "NVML at {} does not start: {}", library_.path(), error_string_(code));
 }
 
 NvmlLibrary::~NvmlLibrary() {

@@ -58,8 +58,8 @@ SharedLibrary::SharedLibrary(std::string display_name, const std::vector<std::st
     tried += (tried.empty() ? "" : ", ") + candidate;
   }
   if (handle_ == nullptr)
-    throw base::Exception(base::Error{
-        base::Errc::unsupported,
+    throw Exception(Error{
+        Errc::unsupported,
         fmt::format("{} not found: cannot load {}{}", display_name_, tried,
                     words.empty() ? std::string() : " (" + words + ")"),
         source.empty()
@@ -76,8 +76,8 @@ void* SharedLibrary::address(const char* symbol) const {
 }
 
 void SharedLibrary::raise_missing(const char* symbol, const std::string& version) const {
-  base::raise(base::Errc::unsupported, "{} {}at {} has no function {}", display_name_,
-              version.empty() ? std::string() : version + " ", path_, symbol);
+  raise(Errc::unsupported, "{} {}at {} has no function {}", display_name_,
+        version.empty() ? std::string() : version + " ", path_, symbol);
 }
 
 } // namespace ncclprobe::nvidia

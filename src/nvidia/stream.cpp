@@ -78,8 +78,8 @@ GpuBuffer& gpu_buffer(const backend::Place& place) {
 void check_range(const backend::Place& place, std::uint64_t bytes) {
   std::uint64_t size = place.buffer.size_bytes();
   if (place.offset > size || bytes > size - place.offset)
-    base::raise(base::Errc::invalid_argument, "{} bytes at {} exceed their buffer of {}", bytes,
-                place.offset, size);
+    raise(Errc::invalid_argument, "{} bytes at {} exceed their buffer of {}", bytes, place.offset,
+          size);
 }
 
 } // namespace
@@ -88,12 +88,11 @@ void check_range(const backend::Place& place, std::uint64_t bytes) {
 void GpuStream::require_reach(const backend::Place& place) {
   GpuBuffer& buffer = gpu_buffer(place);
   if (buffer.on_host() && !buffer.reached_by_gpu())
-    base::raise(base::Errc::unsupported, "GPU {} cannot access pageable host memory",
-                gpu_->index());
+    raise(Errc::unsupported, "GPU {} cannot access pageable host memory", gpu_->index());
   if (!buffer.on_host() && !gpu_->open_path_to(buffer.gpu()))
-    base::raise(base::Errc::unsupported,
-                "GPU {} cannot reach memory of GPU {} directly (cudaDeviceCanAccessPeer)",
-                gpu_->index(), buffer.gpu().index());
+    raise(Errc::unsupported,
+          "GPU {} cannot reach memory of GPU {} directly (cudaDeviceCanAccessPeer)", gpu_->index(),
+          buffer.gpu().index());
 }
 
 void GpuStream::prepare(const backend::CopyCall& call) {
@@ -162,8 +161,8 @@ std::byte* elements(const backend::Place& place, std::uint64_t count, model::Dat
   std::uint64_t size = size_bytes(type);
   check_range(place, count * size);
   if (place.offset % size != 0)
-    base::raise(base::Errc::invalid_argument, "offset {} is not a multiple of the size of {}",
-                place.offset, to_string(type));
+    raise(Errc::invalid_argument, "offset {} is not a multiple of the size of {}", place.offset,
+          to_string(type));
   return gpu_buffer(place).data() + place.offset;
 }
 

@@ -25,9 +25,6 @@
 namespace ncclprobe::store {
 namespace {
 
-using base::Errc;
-using base::Error;
-using base::Result;
 using std::chrono::milliseconds;
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -49,11 +46,10 @@ struct Verdict {
 Result<std::string> run_job(const ChildJob& job, const Progress& progress) {
   try {
     return job.run(progress);
-  } catch (const base::Exception& error) {
-    return base::fail(error.error());
+  } catch (const Exception& error) {
+    return fail(error.error());
   } catch (const std::exception& error) {
-    return base::fail(Errc::protocol, "cannot {} {}: {}", job.verb, job.path.string(),
-                      error.what());
+    return fail(Errc::protocol, "cannot {} {}: {}", job.verb, job.path.string(), error.what());
   }
 }
 
@@ -211,7 +207,7 @@ std::optional<Result<std::string>> receive(int fd, const base::Deadline& deadlin
     return bytes;
   if (error.code == Errc::protocol && error.hint.empty())
     error.hint = base::memory_limit(); // too little memory looks like damage
-  return base::fail(std::move(error));
+  return fail(std::move(error));
 }
 
 // How a child ended that gave no answer, also in words.
@@ -269,7 +265,7 @@ void run_rest(const std::vector<ChildJob>& jobs, std::vector<Result<std::string>
   const std::size_t first = results.size();
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    results.push_back(base::fail(no_child(jobs[first], errno)));
+    results.push_back(fail(no_child(jobs[first], errno)));
     return;
   }
   base::Fd read_end(ends[0]);
@@ -277,7 +273,7 @@ void run_rest(const std::vector<ChildJob>& jobs, std::vector<Result<std::string>
   const pid_t parent = ::getpid();
   pid_t child = ::fork();
   if (child < 0) {
-    results.push_back(base::fail(no_child(jobs[first], errno)));
+    results.push_back(fail(no_child(jobs[first], errno)));
     return;
   }
   if (child == 0)
@@ -297,7 +293,7 @@ void run_rest(const std::vector<ChildJob>& jobs, std::vector<Result<std::string>
   }
   const ChildEnd end = end_child(child, too_late);
   if (results.size() < jobs.size())
-    results.push_back(base::fail(no_verdict(jobs[results.size()], end)));
+    results.push_back(fail(no_verdict(jobs[results.size()], end)));
 }
 
 } // namespace

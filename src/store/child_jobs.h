@@ -33,7 +33,7 @@ struct ChildJob {
   const char* verb = "read";  // what it does to the file, for messages
   ChildLimits limits;
   // Its result comes back as bytes.
-  std::function<base::Result<std::string>(const Progress& progress)> run;
+  std::function<Result<std::string>(const Progress& progress)> run;
   std::function<void()> meanwhile; // called in this process about once a second while the jobs run
 };
 
@@ -43,6 +43,6 @@ struct ChildJob {
 // timed_out if it exceeded its limits (the file is damaged); failed if it was not reading;
 // unavailable if no child could be started, or somebody else killed it. Only the calling thread may
 // be inside HDF5. Otherwise the child would wait for a lock that nobody holds, until its limit.
-std::vector<base::Result<std::string>> run_in_child(const std::vector<ChildJob>& jobs);
+std::vector<Result<std::string>> run_in_child(const std::vector<ChildJob>& jobs);
 
 } // namespace ncclprobe::store

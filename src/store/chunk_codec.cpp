@@ -13,9 +13,6 @@
 namespace ncclprobe::store {
 namespace {
 
-using base::Errc;
-using base::raise;
-
 constexpr std::size_t k_sum_bytes = 4;
 
 // All first bytes, then all second ones, ... The size is a template argument so that the compiler

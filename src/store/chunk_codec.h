@@ -25,7 +25,7 @@ inline constexpr unsigned k_deflate_level =
 class ChunkEncoder {
 public:
   ChunkEncoder();
-  // The bytes of the chunk as stored in the file; valid until the next call. Throws base::Exception
+  // The bytes of the chunk as stored in the file; valid until the next call. Throws Exception
   // (failed).
   std::span<const std::byte> encode(const void* values, std::size_t value_bytes, std::size_t count);
 
@@ -46,7 +46,7 @@ private:
 class ChunkDecoder {
 public:
   ChunkDecoder();
-  // Throws base::Exception (protocol): not such a chunk, or its checksum is wrong.
+  // Throws Exception (protocol): not such a chunk, or its checksum is wrong.
   void decode(std::span<const std::byte> stored, void* values, std::size_t value_bytes,
               std::size_t count);
 

@@ -13,9 +13,6 @@
 
 namespace ncclprobe::store {
 
-using base::Errc;
-using base::raise;
-
 void read_at(int fd, std::uint64_t at, std::span<std::byte> bytes) {
   while (!bytes.empty()) {
     ssize_t got = ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(at));

@@ -16,7 +16,7 @@
 // Reads columns of run files in slices, without HDF5, so that damage cannot crash it.
 namespace ncclprobe::store {
 
-// Throws base::Exception (io) if the file does not have these bytes.
+// Throws Exception (io) if the file does not have these bytes.
 void read_at(int fd, std::uint64_t at, std::span<std::byte> bytes);
 
 // A column as HDF5 described it.
@@ -28,7 +28,7 @@ struct ColumnSource {
   std::vector<std::uint8_t> numbers;
 };
 
-// Opens the file in which columns lie; an empty Fd if `file` is empty. Throws base::Exception (io).
+// Opens the file in which columns lie; an empty Fd if `file` is empty. Throws Exception (io).
 base::Fd open_columns(const std::filesystem::path& file);
 
 // One thread at a time. Unpacks one chunk after the other.
@@ -36,7 +36,7 @@ class ColumnReader {
 public:
   ColumnReader(int fd, const ColumnSource& source) : fd_(fd), source_(&source) {}
 
-  // Values from row `first` on. Throws base::Exception.
+  // Values from row `first` on. Throws Exception.
   void read(std::uint64_t first, std::span<std::byte> values, std::size_t value_bytes);
 
 private:

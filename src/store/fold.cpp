@@ -54,12 +54,12 @@ std::vector<std::string> fold_traces_of(const fs::path& run_file, const Tables& 
 
 } // namespace
 
-base::Result<FoldReport> fold(const fs::path& run_file) {
+Result<FoldReport> fold(const fs::path& run_file) {
   std::error_code ignored;
   if (!fs::exists(parts_folder(run_file), ignored) && fs::exists(run_file, ignored))
     return FoldReport{};
   if (!fs::exists(parts_folder(run_file), ignored))
-    return base::fail(base::Errc::not_found, "there is no run at {}", run_file.string());
+    return fail(Errc::not_found, "there is no run at {}", run_file.string());
   NCCLPROBE_TRY(base::make_own_folder(parts_folder(run_file)));
   NCCLPROBE_TRY_ASSIGN(RunLock lock, RunLock::take(parts_folder(run_file)));
   NCCLPROBE_TRY_ASSIGN(Gathered run, gather(run_file));

@@ -14,9 +14,6 @@
 namespace ncclprobe::store {
 namespace {
 
-using base::Errc;
-using base::Result;
-
 // Our files are made in memory, so none is larger. HDF5's header states the size of each.
 constexpr std::uint64_t k_most_file_bytes = std::uint64_t{16} << 30;
 
@@ -27,18 +24,18 @@ Result<void> check_size(const std::filesystem::path& path) {
   if (!fd || ::fstat(fd.get(), &about) != 0)
     return base::system_error("open", path, errno);
   if (!S_ISREG(about.st_mode))
-    return base::fail(Errc::protocol, "{} is not a regular file, and so not an HDF5 file",
+    return fail(Errc::protocol, "{} is not a regular file, and so not an HDF5 file",
                       path.string());
   const auto size = static_cast<std::uint64_t>(about.st_size);
   if (size > k_most_file_bytes)
-    return base::fail(Errc::protocol, "{} has more than {} GiB, which is the most that is read",
-                      path.string(), k_most_file_bytes >> 30);
+    return fail(Errc::protocol, "{} has more than {} GiB, which is the most that is read",
+                path.string(), k_most_file_bytes >> 30);
   std::array<char, k_superblock_bytes> begin{};
   if (::pread(fd.get(), begin.data(), begin.size(), 0) < static_cast<ssize_t>(begin.size()))
     return {}; // HDF5 gives a better message
   if (auto stated = stated_file_bytes({begin.data(), begin.size()}); stated && *stated != size)
-    return base::fail(Errc::protocol, "{} is damaged: it has {} bytes and should have {}",
-                      path.string(), size, *stated);
+    return fail(Errc::protocol, "{} is damaged: it has {} bytes and should have {}", path.string(),
+                size, *stated);
   return {};
 }
 
@@ -46,10 +43,10 @@ Result<Tables> outline(const FileToRead& file, const Progress& progress) {
   NCCLPROBE_TRY(check_size(file.path));
   try {
     return read_outline(file.path, file.kind, progress);
-  } catch (const base::Exception& error) {
-    return base::fail(error.error());
+  } catch (const Exception& error) {
+    return fail(error.error());
   } catch (const std::exception& error) {
-    return base::fail(Errc::protocol, "{} is damaged: {}", file.path.string(), error.what());
+    return fail(Errc::protocol, "{} is damaged: {}", file.path.string(), error.what());
   }
 }
 
@@ -72,8 +69,7 @@ std::vector<Result<Tables>> read_guarded(const std::vector<FileToRead>& files,
       if (all[i])
         load_all(*all[i], files[i].kind, limits_for(files[i].path, limits).memory_bytes);
     } catch (const std::exception& error) {
-      all[i] =
-          base::fail(Errc::protocol, "{} is damaged: {}", files[i].path.string(), error.what());
+      all[i] = fail(Errc::protocol, "{} is damaged: {}", files[i].path.string(), error.what());
     }
   return all;
 }
@@ -96,7 +92,7 @@ std::vector<Result<Tables>> read_outlines_guarded(const std::vector<FileToRead>&
     if (verdicts[i])
       results.push_back(outline(files[i], [] {}));
     else
-      results.push_back(base::fail(std::move(verdicts[i].error())));
+      results.push_back(fail(std::move(verdicts[i].error())));
   }
   return results;
 }

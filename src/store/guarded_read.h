@@ -39,10 +39,10 @@ struct FileToRead {
 // the child crashed), timed_out (it took too long: the file is damaged), unavailable
 // (run_in_child()). Only the calling thread may be inside HDF5. Otherwise the child would wait for
 // a lock that nobody holds, until its limit.
-std::vector<base::Result<Tables>> read_guarded(const std::vector<FileToRead>& files,
-                                               const ReadLimits& limits = {});
+std::vector<Result<Tables>> read_guarded(const std::vector<FileToRead>& files,
+                                         const ReadLimits& limits = {});
 // The same without large columns (read_outline()).
-std::vector<base::Result<Tables>> read_outlines_guarded(const std::vector<FileToRead>& files,
-                                                        const ReadLimits& limits = {});
+std::vector<Result<Tables>> read_outlines_guarded(const std::vector<FileToRead>& files,
+                                                  const ReadLimits& limits = {});
 
 } // namespace ncclprobe::store

@@ -7,9 +7,6 @@
 
 namespace ncclprobe::store {
 
-using base::Errc;
-using base::raise;
-
 namespace {
 
 Hdf5Type text_type() {
@@ -101,12 +98,12 @@ int check_schema(hid_t file, const std::string& path, const Schema& schema) {
   check_hdf5(H5Aread(attribute.get(), H5T_NATIVE_INT32, version.data()), "H5Aread",
              "schema_version");
   if (version[0] != schema.major)
-    throw base::Exception({Errc::protocol,
-                           fmt::format("{} has schema version {}.{}; this ncclprobe reads {}.x",
-                                       path, version[0], version[1], schema.major),
-                           version[0] > schema.major
-                               ? "it was written by a newer ncclprobe: read it with that one"
-                               : "it was written by an older ncclprobe: read it with that one"});
+    throw Exception({Errc::protocol,
+                     fmt::format("{} has schema version {}.{}; this ncclprobe reads {}.x", path,
+                                 version[0], version[1], schema.major),
+                     version[0] > schema.major
+                         ? "it was written by a newer ncclprobe: read it with that one"
+                         : "it was written by an older ncclprobe: read it with that one"});
   return version[1];
 }
 

@@ -78,7 +78,7 @@ T read_number(hid_t object, const char* name) {
   Hdf5Attribute attribute(H5Aopen(object, name, H5P_DEFAULT), "H5Aopen", name);
   Hdf5Space space(H5Aget_space(attribute.get()), "H5Aget_space", name);
   if (H5Sget_simple_extent_npoints(space.get()) != 1)
-    base::raise(base::Errc::failed, "attribute {} is not one number", name);
+    raise(Errc::failed, "attribute {} is not one number", name);
   T value{};
   check_hdf5(H5Aread(attribute.get(), memory_type<T>(), &value), "H5Aread", name);
   return value;

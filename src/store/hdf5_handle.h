@@ -21,13 +21,13 @@ void prepare_hdf5();
 // HDF5's error stack on one line, cause first; then the stack is cleared.
 std::string take_hdf5_error();
 
-// Returns the value if it is not negative; otherwise throws base::Exception (failed) with call,
+// Returns the value if it is not negative; otherwise throws Exception (failed) with call,
 // object and HDF5's message.
 template <typename T>
 T check_hdf5(T value, const char* call, std::string_view object) {
   if (value >= 0)
     return value;
-  base::raise(base::Errc::failed, "{}({}): {}", call, object, take_hdf5_error());
+  raise(Errc::failed, "{}({}): {}", call, object, take_hdf5_error());
 }
 
 // Owns one HDF5 identifier. The destructor closes it and ignores the result; a writer calls

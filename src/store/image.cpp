@@ -15,9 +15,6 @@
 namespace ncclprobe::store {
 namespace {
 
-using base::Errc;
-using base::raise;
-
 constexpr hsize_t k_chunk_rows = 65'536; // 64 to 512 KiB: one chunk fits the default chunk cache
 constexpr hsize_t k_deflate_from_bytes = 512; // below, starting zlib costs more than it saves
 constexpr unsigned k_deflate_level = 1;
@@ -179,7 +176,7 @@ std::vector<std::uint8_t> numbers_of_labels(hid_t dataset, const ColumnForm& col
 std::optional<ColumnLayout> find_layout(hid_t dataset, const char* name) {
   try {
     return read_layout(dataset, name);
-  } catch (const base::Exception&) {
+  } catch (const Exception&) {
     return std::nullopt;
   }
 }
@@ -299,7 +296,7 @@ Tables read_outline(const std::filesystem::path& path, FileKind kind,
     for (std::size_t t = first; t < end; ++t)
       read_table(reading, run_form().tables[t], tables, tables.tables[t]);
     return tables;
-  } catch (const base::Exception& error) {
+  } catch (const Exception& error) {
     if (error.error().code == Errc::protocol || error.error().code == Errc::not_found)
       throw;
     raise(Errc::protocol, "{} is damaged: {}", name, error.error().message);

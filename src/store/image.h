@@ -13,11 +13,11 @@
 // middle of a change.
 namespace ncclprobe::store {
 
-// Throws base::Exception (failed).
+// Throws Exception (failed).
 std::string write_image(const Tables& tables, FileKind kind);
 
 // Reads the tables of a file without the values of large columns. Those stay in the file until they
-// are needed, and are read without HDF5 (column_reader.h). Throws base::Exception: protocol (not
+// are needed, and are read without HDF5 (column_reader.h). Throws Exception: protocol (not
 // HDF5, not ours, of another version or kind, damaged), not_found. A damaged file can crash or hang
 // the HDF5 library, so files that were not just made here go through guarded_read.h. Calls
 // `progress` at least once per million values.

@@ -86,7 +86,7 @@ MemoryFile::~MemoryFile() = default;
 std::string MemoryFile::close() {
   file_->close("memory");
   if (memory_->image.empty())
-    base::raise(base::Errc::failed, "HDF5 left something open in a file in memory");
+    raise(Errc::failed, "HDF5 left something open in a file in memory");
   return std::move(memory_->image);
 }
 

@@ -17,7 +17,7 @@ public:
   MemoryFile();
   ~MemoryFile();
   hid_t get() const { return file_->get(); }
-  // Returns the finished file. Close everything in it first. Throws base::Exception (failed).
+  // Returns the finished file. Close everything in it first. Throws Exception (failed).
   std::string close();
 
 private:

@@ -12,7 +12,7 @@ std::size_t FormMaker::table_of_list(std::size_t parent, const std::string& name
   auto found = std::ranges::find(*tables_, name, &TableForm::name);
   if (found != tables_->end()) {
     if (found->parent != parent)
-      base::raise(base::Errc::invalid_argument, "/{} is the table of two types", name);
+      raise(Errc::invalid_argument, "/{} is the table of two types", name);
     return static_cast<std::size_t>(found - tables_->begin());
   }
   TableForm form{

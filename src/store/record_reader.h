@@ -17,7 +17,7 @@ public:
   RecordReader(const Tables& tables, const ChildRows& children);
 
   // Fills contiguous records, the first from row `first_row`. They and everything they hold may
-  // take `most_bytes`. Throws base::Exception.
+  // take `most_bytes`. Throws Exception.
   void read(const RecordForm& form, std::size_t table, std::uint64_t first_row, std::size_t count,
             void* records, std::uint64_t most_bytes);
 

@@ -16,10 +16,6 @@
 namespace ncclprobe::store {
 namespace {
 
-using base::Errc;
-using base::Error;
-using base::fail;
-using base::Result;
 namespace fs = std::filesystem;
 
 template <typename T>
@@ -28,7 +24,7 @@ Result<void> store_value(const fs::path& path, const T& value, FileKind kind,
   Tables tables;
   try {
     add(tables, value);
-  } catch (const base::Exception& error) {
+  } catch (const Exception& error) {
     return fail(error.error());
   } catch (const std::exception& error) {
     return fail(Errc::failed, "cannot make {}: {}", path.string(), error.what());

@@ -23,24 +23,23 @@ std::filesystem::path parts_folder(const std::filesystem::path& run_file);
 // permission to replace, the files of another run stay in the parts folder until the new run file
 // exists. Errors: io (with the system's words), invalid_argument if the run file or its parts exist
 // already, unavailable (names the process) if another process is writing it.
-base::Result<void> begin_run(const std::filesystem::path& run_file, const model::RunHeader& header,
-                             base::Overwrite overwrite = base::Overwrite::no);
+Result<void> begin_run(const std::filesystem::path& run_file, const model::RunHeader& header,
+                       base::Overwrite overwrite = base::Overwrite::no);
 
 // Resumes a run: takes the lock as begin_run() does, and returns everything that is stored. Parts
 // and headers written from now on take precedence over the run file. Errors: not_found, protocol,
 // io, unavailable (names the process).
-base::Result<model::Run> resume_run(const std::filesystem::path& run_file);
+Result<model::Run> resume_run(const std::filesystem::path& run_file);
 
 // Replaces the header of a run that was resumed. Errors: io.
-base::Result<void> write_header(const std::filesystem::path& run_file,
-                                const model::RunHeader& header);
+Result<void> write_header(const std::filesystem::path& run_file, const model::RunHeader& header);
 
 // Stores one finished trial. `Replace::yes` replaces a stored trial, which stays until the new one
 // is safe. Errors: io; invalid_argument if it is stored already, or does not have one cell record
 // for each cell. After an error the parts stored before are intact.
 enum class Replace { no, yes };
-base::Result<void> write_part(const std::filesystem::path& run_file,
-                              const model::TrialRecord& trial, Replace replace = Replace::no);
+Result<void> write_part(const std::filesystem::path& run_file, const model::TrialRecord& trial,
+                        Replace replace = Replace::no);
 
 // Folds header and parts into the run file, renames it into place and removes the parts. A part
 // that cannot be read is named in the result and kept; the rest is folded. It can be repeated, also
@@ -52,12 +51,12 @@ struct FoldReport {
   // "the trace of trial 7: ...": what is missing in traces (trace_parts.h), and why
   std::vector<std::string> trace_remarks;
 };
-base::Result<FoldReport> fold(const std::filesystem::path& run_file);
+Result<FoldReport> fold(const std::filesystem::path& run_file);
 
 // Reads a run: the folded file, or header and parts of a run that is unfinished or still going on.
 // Damaged parts are logged and left out. Files are first read in a forked child (guarded_read.h).
 // Errors: not_found, protocol (not our run file, damaged, newer schema), and those of
 // read_guarded(), with file and advice.
-base::Result<model::Run> read_run(const std::filesystem::path& run_file);
+Result<model::Run> read_run(const std::filesystem::path& run_file);
 
 } // namespace ncclprobe::store

@@ -17,7 +17,7 @@ std::size_t RunForm::column(std::size_t table, std::string_view name) const {
   const std::vector<ColumnForm>& columns = tables[table].columns;
   auto found = std::ranges::find(columns, name, &ColumnForm::name);
   if (found == columns.end())
-    base::raise(base::Errc::invalid_argument, "/{} has no column {}", tables[table].name, name);
+    raise(Errc::invalid_argument, "/{} has no column {}", tables[table].name, name);
   return static_cast<std::size_t>(found - columns.begin());
 }
 

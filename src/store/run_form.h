@@ -48,7 +48,7 @@ struct RunForm {
 
   // Numbers of the tables that a file of this kind has: from, to.
   std::pair<std::size_t, std::size_t> tables_of(FileKind kind) const;
-  // Throws base::Exception (invalid_argument) if there is none of this name.
+  // Throws Exception (invalid_argument) if there is none of this name.
   std::size_t column(std::size_t table, std::string_view name) const;
 };
 const RunForm& run_form();

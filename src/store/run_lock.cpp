@@ -18,10 +18,6 @@
 namespace ncclprobe::store {
 namespace {
 
-using base::Errc;
-using base::Error;
-using base::fail;
-
 std::string host_name() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0)
@@ -107,7 +103,7 @@ void RunLock::keep_until_exit() {
   owner_file_.reset();
 }
 
-base::Result<RunLock> RunLock::take_by_file(const std::filesystem::path& parts) {
+Result<RunLock> RunLock::take_by_file(const std::filesystem::path& parts) {
   const auto path = parts / k_owner_name;
   const std::string own = name_of(::getpid()) + "\n" + start_of(::getpid());
   constexpr int k_tries = 3;
@@ -139,7 +135,7 @@ base::Result<RunLock> RunLock::take_by_file(const std::filesystem::path& parts) 
   return held(parts, "", "wait until it has ended");
 }
 
-base::Result<RunLock> RunLock::take(const std::filesystem::path& parts, LockCall lock_call) {
+Result<RunLock> RunLock::take(const std::filesystem::path& parts, LockCall lock_call) {
   auto path = parts / k_lock_name;
   base::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
   if ((!file && errno == ELOOP) || (file && !is_plain(file)))

@@ -23,7 +23,7 @@ public:
 
   // Takes the lock, or shares it if this process holds it already. Errors: unavailable (names the
   // process that holds it), io. `lock` is for tests.
-  static base::Result<RunLock> take(const std::filesystem::path& parts, LockCall lock = ::flock);
+  static Result<RunLock> take(const std::filesystem::path& parts, LockCall lock = ::flock);
 
   RunLock(RunLock&& other) noexcept;
   RunLock& operator=(RunLock&&) = delete;
@@ -34,7 +34,7 @@ public:
   void keep_until_exit();
 
 private:
-  static base::Result<RunLock> take_by_file(const std::filesystem::path& parts);
+  static Result<RunLock> take_by_file(const std::filesystem::path& parts);
 
   RunLock() = default; // if this process already held the lock
   base::Fd file_;

@@ -14,9 +14,6 @@
 
 namespace ncclprobe::store {
 
-using base::Errc;
-using base::fail;
-using base::Result;
 namespace fs = std::filesystem;
 
 fs::path trial_path(const fs::path& run_file, int trial) {
@@ -41,7 +38,7 @@ Result<void> store_image(const fs::path& path, const Tables& tables, FileKind ki
   std::string image;
   try {
     image = write_image(tables, kind);
-  } catch (const base::Exception& error) {
+  } catch (const Exception& error) {
     return fail(error.error());
   } catch (const std::exception& error) {
     return fail(Errc::failed, "cannot make {}: {}", path.string(), error.what());
@@ -108,12 +105,11 @@ Result<RunFiles> run_files(const fs::path& run_file) {
   const fs::path header = parts_folder(run_file) / k_header_name;
   const bool header_there = fs::exists(header, error);
   if (!found.folded && !header_there)
-    return fail(base::Error{Errc::not_found,
-                            fmt::format("there is no run at {}", run_file.string()),
-                            fs::exists(parts_folder(run_file), error)
-                                ? fmt::format("one was ended before it began: {} has no {}",
-                                              parts_folder(run_file).string(), k_header_name)
-                                : "neither the file nor the folder of its parts is there"});
+    return fail(Error{Errc::not_found, fmt::format("there is no run at {}", run_file.string()),
+                      fs::exists(parts_folder(run_file), error)
+                          ? fmt::format("one was ended before it began: {} has no {}",
+                                        parts_folder(run_file).string(), k_header_name)
+                          : "neither the file nor the folder of its parts is there"});
   found.files.push_back(found.folded ? FileToRead{run_file, FileKind::run}
                                      : FileToRead{header, FileKind::header});
   found.parts = parts.size();

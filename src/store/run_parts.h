@@ -19,13 +19,12 @@ inline constexpr const char* k_replaced_traces_name = "replaced.trace";
 std::filesystem::path trial_path(const std::filesystem::path& run_file, int trial);
 
 // "trial-*.h5" in the parts folder, by name; empty if there is no folder. Errors: io.
-base::Result<std::vector<std::filesystem::path>>
-list_trial_parts(const std::filesystem::path& run_file);
+Result<std::vector<std::filesystem::path>> list_trial_parts(const std::filesystem::path& run_file);
 
 // write_image() as a file, atomically; leaves nothing behind when it fails. `workshop`: where it is
 // made (base::AtomicFile). Errors: io, failed.
-base::Result<void> store_image(const std::filesystem::path& path, const Tables& tables,
-                               FileKind kind, const std::filesystem::path& workshop = {});
+Result<void> store_image(const std::filesystem::path& path, const Tables& tables, FileKind kind,
+                         const std::filesystem::path& workshop = {});
 
 // The files of a run: the run file, or else the header; the parts; then the header beside a run
 // file.
@@ -36,7 +35,7 @@ struct RunFiles {
   bool header_beside = false; // the last of them
 };
 // Errors: not_found, io.
-base::Result<RunFiles> run_files(const std::filesystem::path& run_file);
+Result<RunFiles> run_files(const std::filesystem::path& run_file);
 
 // All that is known of a run: the run file if there is one, and header and parts beside it. Files
 // beside the run file are as new or newer (of a resumed run), and take precedence.
@@ -48,6 +47,6 @@ struct Gathered {
   std::vector<std::string> damaged; // "trial-000007.h5: reason"
 };
 // Errors: not_found, protocol, io, mismatch.
-base::Result<Gathered> gather(const std::filesystem::path& run_file);
+Result<Gathered> gather(const std::filesystem::path& run_file);
 
 } // namespace ncclprobe::store

@@ -6,9 +6,6 @@
 namespace ncclprobe::store {
 namespace {
 
-using base::Errc;
-using base::raise;
-
 // Readers of marks look up their operations.
 void check_marks(const model::TrialRecord& trial) {
   for (std::size_t c = 0; c < trial.cells.size(); ++c) {

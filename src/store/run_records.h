@@ -7,7 +7,7 @@
 
 #include <vector>
 
-// Converts the model's values to tables and back. All functions throw base::Exception.
+// Converts the model's values to tables and back. All functions throw Exception.
 namespace ncclprobe::store {
 
 void add_header(Tables& tables, const model::RunHeader& header);

@@ -15,9 +15,6 @@
 namespace ncclprobe::store {
 namespace {
 
-using base::Errc;
-using base::raise;
-
 constexpr unsigned k_digit_bits = 11;
 constexpr std::size_t k_digits = 1 << k_digit_bits;
 

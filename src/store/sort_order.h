@@ -17,7 +17,7 @@ namespace ncclprobe::store {
 // sorted already. At most 2^32 keys.
 std::vector<std::uint32_t> sort_order(std::span<const std::uint64_t> keys);
 
-// A file without a name, made when it is first written to. Throws base::Exception (io).
+// A file without a name, made when it is first written to. Throws Exception (io).
 class ScratchFile {
 public:
   explicit ScratchFile(std::filesystem::path folder) : folder_(std::move(folder)) {}

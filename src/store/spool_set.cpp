@@ -8,8 +8,6 @@
 namespace ncclprobe::store {
 namespace {
 
-using base::Result;
-
 template <std::size_t N>
 std::string text_of(const std::array<char, N>& bytes) {
   return {bytes.begin(), std::ranges::find(bytes, '\0')};
@@ -40,7 +38,7 @@ Result<void> SpoolSet::add(const std::filesystem::path& path, std::vector<std::s
     at += block.bytes.size();
   });
   if (!summary && found.empty())
-    return base::fail(std::move(summary.error()));
+    return fail(std::move(summary.error()));
   NCCLPROBE_TRY_ASSIGN(spool.file, base::MappedFile::open(path));
   const std::string_view bytes = spool.file.bytes();
   if (spool.ranks.empty() && !found.empty())

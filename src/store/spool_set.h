@@ -21,7 +21,7 @@ namespace ncclprobe::store {
 class SpoolSet {
 public:
   // Errors: as read_spool()'s. A damaged spool is used up to the damage, and `remarks` says so.
-  base::Result<void> add(const std::filesystem::path& path, std::vector<std::string>& remarks);
+  Result<void> add(const std::filesystem::path& path, std::vector<std::string>& remarks);
 
   std::vector<int> ranks() const;
   TraceOrigin origin(int rank) const;

@@ -7,9 +7,6 @@
 
 namespace ncclprobe::store {
 
-using base::Errc;
-using base::raise;
-
 std::size_t bytes_of(Number number) {
   switch (number) {
   case Number::u8:

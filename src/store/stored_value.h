@@ -134,11 +134,11 @@ public:
 
   // Sets how many more bytes records and their texts may take.
   void allow(std::uint64_t bytes) { bytes_left_ = bytes; }
-  // Throws base::Exception (failed) beyond the limit, because a small file can unpack to any size.
+  // Throws Exception (failed) beyond the limit, because a small file can unpack to any size.
   void charge(std::uint64_t bytes);
 
   const std::string& text(std::uint32_t number);
-  // Parses each document once: the trials of a sweep share documents. Throws base::Exception.
+  // Parses each document once: the trials of a sweep share documents. Throws Exception.
   template <typename T>
   const T& document(std::uint32_t number) {
     const std::string& words = text(number);
@@ -159,7 +159,7 @@ private:
   std::map<std::pair<std::type_index, std::uint32_t>, std::shared_ptr<const void>> documents_;
 };
 
-std::vector<int> parse_list(const std::string& text); // throws base::Exception (failed)
+std::vector<int> parse_list(const std::string& text); // throws Exception (failed)
 
 template <typename T>
 void from_stored(StoredAs<T> number, T& value, Loading& loading) {
@@ -181,7 +181,7 @@ void from_stored(StoredAs<T> number, T& value, Loading& loading) {
   }
 }
 
-// Counterpart of StoreValues. Throws base::Exception.
+// Counterpart of StoreValues. Throws Exception.
 using LoadValues = void (*)(const std::byte* numbers, std::size_t count, Loading& loading,
                             void* first, std::size_t stride);
 template <typename T>

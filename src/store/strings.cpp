@@ -16,14 +16,14 @@ std::uint32_t Strings::intern(std::string_view text) {
 
 void Strings::append(std::string_view text) {
   if (texts_.size() >= UINT32_MAX)
-    base::raise(base::Errc::failed, "more than 2^32 different texts");
+    raise(Errc::failed, "more than 2^32 different texts");
   auto number = static_cast<std::uint32_t>(texts_.size());
   numbers_.emplace(texts_.emplace_back(text), number);
 }
 
 const std::string& Strings::at(std::uint32_t number) const {
   if (number >= texts_.size())
-    base::raise(base::Errc::failed, "a column points to text {} of {}", number, texts_.size());
+    raise(Errc::failed, "a column points to text {} of {}", number, texts_.size());
   return texts_[number];
 }
 

@@ -24,7 +24,7 @@ public:
   std::uint32_t intern(std::string_view text);
   // Appends a text of a file under its own number, even if it is not distinct.
   void append(std::string_view text);
-  // Throws base::Exception (failed) if there is no such text.
+  // Throws Exception (failed) if there is no such text.
   const std::string& at(std::uint32_t number) const;
   std::size_t size() const { return texts_.size(); }
   void clear();

@@ -12,9 +12,6 @@
 namespace ncclprobe::store {
 namespace {
 
-using base::Errc;
-using base::raise;
-
 constexpr std::uint32_t k_no_number = UINT32_MAX;
 constexpr std::size_t k_numbers_at_once = 65'536;
 

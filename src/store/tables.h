@@ -27,7 +27,7 @@ struct Tables {
   std::filesystem::path file; // the file with the columns that are not in memory; empty: all are
 };
 
-// Adds the record at `record`, and the rows of its lists. Throws base::Exception (invalid_argument)
+// Adds the record at `record`, and the rows of its lists. Throws Exception (invalid_argument)
 // if lists that share a table differ in length.
 void add_record(Tables& tables, const RecordForm& form, std::size_t table, const void* record);
 
@@ -38,13 +38,13 @@ void append_trials(Tables& run, const Tables& part, const std::set<std::int32_t>
 // The id of each trial, in the order of the rows.
 std::vector<std::int32_t> trial_ids(const Tables& tables);
 
-// Reads the columns that are not in memory. Throws base::Exception: failed if that exceeds
+// Reads the columns that are not in memory. Throws Exception: failed if that exceeds
 // `most_bytes`, or if a row or text does not exist; io; protocol.
 void load_all(Tables& tables, FileKind kind, std::uint64_t most_bytes);
 
 // For each table: the first child row of each row of its parent, and at the end the number of rows.
 using ChildRows = std::vector<std::vector<std::uint64_t>>;
-// Throws base::Exception: failed if rows are not in the order of their parents, or a parent does
+// Throws Exception: failed if rows are not in the order of their parents, or a parent does
 // not exist. Tables that such a file lacks are empty.
 ChildRows child_rows(const Tables& tables, FileKind kind);
 

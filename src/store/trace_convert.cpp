@@ -11,7 +11,6 @@
 namespace ncclprobe::store {
 namespace {
 
-using base::Result;
 namespace fs = std::filesystem;
 
 template <typename Row>
@@ -32,7 +31,7 @@ Result<TraceReport> convert_here(const std::vector<fs::path>& paths, const fs::p
                                  const fs::path& folder, const TraceIdentity& identity) {
   TraceReport report;
   SpoolSet spools;
-  base::Error trouble;
+  Error trouble;
   std::size_t readable = 0;
   for (const fs::path& path : paths) {
     if (auto added = spools.add(path, report.remarks)) {
@@ -43,7 +42,7 @@ Result<TraceReport> convert_here(const std::vector<fs::path>& paths, const fs::p
     }
   }
   if (readable == 0)
-    return base::fail(trouble);
+    return fail(trouble);
   TraceWriter writer(file, identity);
   for (int rank : spools.ranks()) {
     Hdf5Group group = writer.add_rank(rank, spools.origin(rank));
@@ -65,7 +64,7 @@ Result<TraceReport> convert_spools(const std::vector<fs::path>& spools, const fs
                                    const TraceIdentity& identity,
                                    const std::function<void()>& meanwhile) {
   if (spools.empty())
-    return base::fail(base::Errc::not_found, "there are no spools for {}", target.string());
+    return fail(Errc::not_found, "there are no spools for {}", target.string());
   const fs::path folder = target.parent_path().empty() ? "." : target.parent_path();
   return make_trace_file(
       target, folder,

@@ -25,17 +25,17 @@ NCCLPROBE_FIELDS(TraceReport, ranks, rows, remarks)
 // Writes all rows of the spools, of any ranks, as one trace file; replaces `target`. Spools that
 // cannot be read are named in the remarks. Errors: not_found, io, failed, protocol (no spool can be
 // read). Calls `meanwhile` about once a second.
-base::Result<TraceReport> convert_spools(const std::vector<std::filesystem::path>& spools,
-                                         const std::filesystem::path& target,
-                                         const TraceIdentity& identity,
-                                         const std::function<void()>& meanwhile = {});
+Result<TraceReport> convert_spools(const std::vector<std::filesystem::path>& spools,
+                                   const std::filesystem::path& target,
+                                   const TraceIdentity& identity,
+                                   const std::function<void()>& meanwhile = {});
 
 // Merges trace files of one trial; replaces `target`, which may be one of them. If two have the
 // same rank, the earlier in the list is used. Damaged files are named in the remarks. Errors as
 // above; mismatch if they are not of one trial. `workshop`: where the file is made
 // (base::AtomicFile).
-base::Result<TraceReport> merge_traces(const std::vector<std::filesystem::path>& parts,
-                                       const std::filesystem::path& target,
-                                       const std::filesystem::path& workshop = {});
+Result<TraceReport> merge_traces(const std::vector<std::filesystem::path>& parts,
+                                 const std::filesystem::path& target,
+                                 const std::filesystem::path& workshop = {});
 
 } // namespace ncclprobe::store

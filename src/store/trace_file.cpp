@@ -21,9 +21,6 @@
 namespace ncclprobe::store {
 namespace {
 
-using base::Errc;
-using base::raise;
-using base::Result;
 namespace fs = std::filesystem;
 
 struct RankTables {
@@ -137,7 +134,7 @@ struct TraceFile::Impl {
       raise(Errc::io, "{}", std::strerror(errno));
     auto file_bytes = static_cast<std::uint64_t>(info.st_size);
     TraceLayout layout;
-    base::value_or_throw(base::read_json_or_cbor(description, base::readable(layout)));
+    value_or_throw(base::read_json_or_cbor(description, base::readable(layout)));
     identity = std::move(layout.identity);
     texts = std::move(layout.texts);
     for (RankLayout& one : layout.ranks) {
@@ -167,22 +164,21 @@ std::vector<Result<TraceFile>> TraceFile::open_all(const std::vector<fs::path>& 
   std::vector<Result<TraceFile>> files;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (!described[i]) {
-      files.push_back(base::fail(std::move(described[i].error())));
+      files.push_back(fail(std::move(described[i].error())));
       continue;
     }
     auto impl = std::make_shared<Impl>();
     impl->path = paths[i].string();
     impl->fd = base::Fd(::open(paths[i].c_str(), O_RDONLY | O_CLOEXEC));
     if (!impl->fd) {
-      files.push_back(base::fail(Errc::io, "cannot open {}: {}", impl->path, std::strerror(errno)));
+      files.push_back(fail(Errc::io, "cannot open {}: {}", impl->path, std::strerror(errno)));
       continue;
     }
     try {
       impl->take(*described[i]);
       files.push_back(TraceFile(std::move(impl)));
     } catch (const std::exception& error) {
-      files.push_back(
-          base::fail(Errc::protocol, "{} is damaged: {}", paths[i].string(), error.what()));
+      files.push_back(fail(Errc::protocol, "{} is damaged: {}", paths[i].string(), error.what()));
     }
   }
   return files;
@@ -268,9 +264,9 @@ Result<void> TraceFile::read_column(int rank, trace::Table table, const char* na
   try {
     impl_->read(*stored, name, range.first, range.count, values, value_bytes);
     return {};
-  } catch (const base::Exception& error) {
-    return base::fail(error.error().code, "{} is damaged: rank {}, {}/{}: {}", impl_->path, rank,
-                      trace::name_of(table), name, error.error().message);
+  } catch (const Exception& error) {
+    return fail(error.error().code, "{} is damaged: rank {}, {}/{}: {}", impl_->path, rank,
+                trace::name_of(table), name, error.error().message);
   }
 }
 

@@ -33,9 +33,8 @@ struct TraceWindow {
 class TraceFile {
 public:
   // Errors: not_found, io, protocol (no trace of ours, damaged, newer schema).
-  static base::Result<TraceFile> open(const std::filesystem::path& path);
-  static std::vector<base::Result<TraceFile>>
-  open_all(const std::vector<std::filesystem::path>& paths);
+  static Result<TraceFile> open(const std::filesystem::path& path);
+  static std::vector<Result<TraceFile>> open_all(const std::vector<std::filesystem::path>& paths);
 
   const TraceIdentity& identity() const;
   const std::vector<int>& ranks() const; // ascending
@@ -49,7 +48,7 @@ public:
 
   // A whole column; empty if the rank has no such table. Errors: io, protocol (damaged).
   template <typename Row, typename T>
-  base::Result<std::vector<T>> column(int rank, T Row::*field) const {
+  Result<std::vector<T>> column(int rank, T Row::*field) const {
     std::vector<T> values(row_count(rank, Row::k_table));
     NCCLPROBE_TRY(read_column(rank, Row::k_table, name_of_field(field), whole(values.size()),
                               values.data(), sizeof(T)));
@@ -58,7 +57,7 @@ public:
 
   // Rows that overlap the window, ordered by begin. Reads only chunks that may hold some.
   template <typename Row>
-  base::Result<std::vector<Row>> rows(int rank, TraceWindow window = {}) const {
+  Result<std::vector<Row>> rows(int rank, TraceWindow window = {}) const {
     std::vector<Row> all;
     for (Range range : ranges(rank, Row::k_table, window)) {
       NCCLPROBE_TRY_ASSIGN(std::vector<Row> some, rows_of<Row>(rank, range));
@@ -85,8 +84,8 @@ private:
   static Range whole(std::uint64_t rows) { return {0, rows}; }
   std::vector<Range> ranges(int rank, trace::Table table, const TraceWindow& window) const;
   bool has_column(int rank, trace::Table table, const char* name) const;
-  base::Result<void> read_column(int rank, trace::Table table, const char* name, Range range,
-                                 void* values, std::size_t value_bytes) const;
+  Result<void> read_column(int rank, trace::Table table, const char* name, Range range,
+                           void* values, std::size_t value_bytes) const;
   std::uint64_t long_duration_ns(int rank, trace::Table table, std::uint64_t start_ns) const;
 
   template <typename Row, typename T>
@@ -101,9 +100,9 @@ private:
   }
 
   template <typename Row>
-  base::Result<std::vector<Row>> rows_of(int rank, Range range) const {
+  Result<std::vector<Row>> rows_of(int rank, Range range) const {
     std::vector<Row> rows(range.count);
-    base::Result<void> result;
+    Result<void> result;
     for_each_column<Row>([&](const auto& column) {
       using T = typename std::decay_t<decltype(column)>::Value;
       if (!result || (column.since_minor > 0 && !has_column(rank, Row::k_table, column.name)))

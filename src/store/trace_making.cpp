@@ -15,8 +15,6 @@
 namespace ncclprobe::store {
 namespace {
 
-using base::Errc;
-using base::Result;
 namespace fs = std::filesystem;
 
 // HDF5 only reports that it could not write; the system gives the reason. 0: it does not.
@@ -37,7 +35,7 @@ Result<TraceReport> make_trace_file(const fs::path& target, const fs::path& work
                [&](const Progress&) -> Result<std::string> {
                  auto report = make(file.path_to_open());
                  if (!report)
-                   return base::fail(std::move(report.error()));
+                   return fail(std::move(report.error()));
                  // The slow work is done here, while the parent reports that it is at work.
                  if (::fsync(file.fd()) != 0)
                    return base::system_error("sync", target, errno);
@@ -48,17 +46,17 @@ Result<TraceReport> make_trace_file(const fs::path& target, const fs::path& work
   if (!made) {
     int problem = made.error().code == Errc::failed ? reason_of_the_system(file) : 0;
     if (problem != 0)
-      return base::fail(base::Error{
+      return fail(Error{
           Errc::io, fmt::format("cannot write {}: {}", target.string(), std::strerror(problem)),
           problem == ENOSPC || problem == EDQUOT ? "make room; what it is made from is kept"
           : problem == EFBIG ? base::file_size_limit() + "; what it is made from is kept"
                              : "what it is made from is kept"});
-    return base::fail(std::move(made.error()));
+    return fail(std::move(made.error()));
   }
   NCCLPROBE_TRY(file.commit(base::Overwrite::yes));
   TraceReport report;
   if (auto read = base::read_json_or_cbor(*made, base::readable(report)); !read)
-    return base::fail(Errc::failed, "cannot make {}: {}", target.string(), read.error().message);
+    return fail(Errc::failed, "cannot make {}: {}", target.string(), read.error().message);
   return report;
 }
 

@@ -12,8 +12,6 @@
 namespace ncclprobe::store {
 namespace {
 
-using base::Errc;
-using base::Result;
 namespace fs = std::filesystem;
 
 // Copies columns of texts with new numbers, and all other columns unchanged and packed.
@@ -67,7 +65,7 @@ private:
       decoder_.decode(stored, ids.data(), sizeof ids[0], ids.size());
       for (std::uint32_t& id : ids) {
         if (id >= new_ids_.size())
-          base::raise(Errc::protocol, "{} points to text {} of {}", name, id, new_ids_.size());
+          raise(Errc::protocol, "{} points to text {} of {}", name, id, new_ids_.size());
         id = new_ids_[id];
       }
       const hsize_t at = i * layout.chunk_rows;
@@ -113,7 +111,7 @@ std::optional<std::size_t> copy_parts(const std::vector<fs::path>& paths, TraceW
   for (std::size_t i = 0; i < paths.size(); ++i) {
     try {
       copy_part(paths[i], strings, writer, ranks, report);
-    } catch (const base::Exception& error) {
+    } catch (const Exception& error) {
       if (error.error().code != Errc::protocol)
         throw;
       report.remarks.push_back(error.error().text());
@@ -136,7 +134,7 @@ Result<TraceReport> merge_here(std::vector<fs::path> paths, const fs::path& file
       return report;
     paths.erase(paths.begin() + static_cast<std::ptrdiff_t>(*damaged));
   }
-  return base::fail(Errc::protocol, "{}", report.remarks.back());
+  return fail(Errc::protocol, "{}", report.remarks.back());
 }
 
 } // namespace
@@ -144,7 +142,7 @@ Result<TraceReport> merge_here(std::vector<fs::path> paths, const fs::path& file
 Result<TraceReport> merge_traces(const std::vector<fs::path>& parts, const fs::path& target,
                                  const fs::path& workshop) {
   if (parts.empty())
-    return base::fail(Errc::not_found, "there are no traces for {}", target.string());
+    return fail(Errc::not_found, "there are no traces for {}", target.string());
   // Each is opened alone, because one that crashes HDF5 would stop the others.
   std::vector<Result<TraceFile>> tried = TraceFile::open_all(parts);
   std::vector<fs::path> good;
@@ -161,12 +159,12 @@ Result<TraceReport> merge_traces(const std::vector<fs::path>& parts, const fs::p
     if (identity.level.empty()) // made from the remains of a killed run
       identity.level = its.level;
     if (its.trial != identity.trial || its.run_id != identity.run_id)
-      return base::fail(Errc::mismatch, "{} is of trial {}, {} of trial {} or of another run",
-                        good.front().string(), identity.trial, parts[i].string(), its.trial);
+      return fail(Errc::mismatch, "{} is of trial {}, {} of trial {} or of another run",
+                  good.front().string(), identity.trial, parts[i].string(), its.trial);
     good.push_back(parts[i]);
   }
   if (good.empty())
-    return base::fail(std::move(tried.back().error()));
+    return fail(std::move(tried.back().error()));
   tried.clear();
   auto report = make_trace_file(
       target, workshop, [&](const fs::path& file) { return merge_here(good, file, identity); });

@@ -16,8 +16,6 @@
 namespace ncclprobe::store {
 namespace {
 
-using base::Errc;
-using base::Result;
 namespace fs = std::filesystem;
 
 struct Found {

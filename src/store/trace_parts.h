@@ -37,9 +37,9 @@ std::filesystem::path trace_clock_path(const std::filesystem::path& run_file, in
 // Converts the spool of a worker, and the clock readings if there are any, to a part, and removes
 // the spools. Errors: as convert_spools()'s; then the spool is kept. Calls `meanwhile` about once a
 // second.
-base::Result<TraceReport> store_trace_part(const std::filesystem::path& run_file,
-                                           const TraceIdentity& identity, int rank,
-                                           const std::function<void()>& meanwhile = {});
+Result<TraceReport> store_trace_part(const std::filesystem::path& run_file,
+                                     const TraceIdentity& identity, int rank,
+                                     const std::function<void()>& meanwhile = {});
 
 // Makes one trace per trial from everything in the parts folder: parts, and spools that were not
 // converted because their supervisor was killed. An existing trace is completed. Returns a line for
@@ -54,8 +54,8 @@ std::vector<int> unfolded_traces(const std::filesystem::path& run_file);
 // Makes the trace that fold_traces() would store for the identity's trial, as `target`, without
 // changing anything else; for readers. Nothing else may use the folder of `target`. Errors: as
 // merge_traces()'s.
-base::Result<TraceReport> gather_trace(const std::filesystem::path& run_file,
-                                       const TraceIdentity& identity,
-                                       const std::filesystem::path& target);
+Result<TraceReport> gather_trace(const std::filesystem::path& run_file,
+                                 const TraceIdentity& identity,
+                                 const std::filesystem::path& target);
 
 } // namespace ncclprobe::store

@@ -16,9 +16,6 @@
 namespace ncclprobe::store {
 namespace {
 
-using base::Errc;
-using base::raise;
-
 constexpr std::uint64_t k_most_chunk_rows = 1 << 20;
 
 std::vector<int> ranks_of(hid_t file) {
@@ -217,7 +214,7 @@ OpenTrace open_trace(const std::filesystem::path& path) {
     trace.ranks = ranks_of(file);
     trace.texts = read_trace_texts(file);
     return trace;
-  } catch (const base::Exception& error) {
+  } catch (const Exception& error) {
     if (error.error().code == Errc::not_found ||
         (error.error().code == Errc::protocol && error.error().message.find(path.string()) == 0))
       throw;

@@ -15,7 +15,7 @@
 
 // Reads everything of a trace file except the values, with HDF5. A damaged file can crash HDF5, so
 // call it in a child (child_jobs.h), or for files that a child has read. All functions throw
-// base::Exception (protocol). Included by store/*.cpp alone.
+// Exception (protocol). Included by store/*.cpp alone.
 namespace ncclprobe::store {
 
 struct OpenTrace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-// Writes a trace file (trace_format.h) to the disk. All functions throw base::Exception (io,
+// Writes a trace file (trace_format.h) to the disk. All functions throw Exception (io,
 // failed). HDF5 is unusable in a process in which a write failed, so run it in a child
 // (child_jobs.h). Included by store/*.cpp alone.
 namespace ncclprobe::store {

@@ -23,9 +23,6 @@
 namespace ncclprobe::store {
 namespace {
 
-using base::Errc;
-using base::raise;
-using base::Result;
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t k_rows_for_threads = 200'000; // with fewer rows one thread is faster
@@ -189,9 +186,9 @@ Result<Outcome> read_once(const fs::path& run_file, const TrialSink& sink, Damag
   std::vector<Result<Tables>> outlines = read_outlines_guarded(files.files);
   for (std::size_t i = 0; i <= files.parts; ++i)
     if (!outlines[i] && (i == 0 || outlines[i].error().code == Errc::unavailable))
-      return base::fail(std::move(outlines[i].error())); // unavailable: it was not read
+      return fail(std::move(outlines[i].error())); // unavailable: it was not read
   auto is_damaged = [&](const fs::path& path, const std::string& why) {
-    return base::fail(Errc::protocol, "{} is damaged: {}", path.string(), why);
+    return fail(Errc::protocol, "{} is damaged: {}", path.string(), why);
   };
   StoredTrials run;
   try {
@@ -221,7 +218,7 @@ Result<void> read_trials(const fs::path& run_file, const TrialSink& sink) {
     // Its writer folded it while we were reading the parts, and is removing them.
     const bool just_folded = !std::exchange(folded_before, true) && fs::exists(run_file, ignored);
     if (!just_folded && !outcome)
-      return base::fail(std::move(outcome.error()));
+      return fail(std::move(outcome.error()));
     if (attempt == k_most_attempts || (!just_folded && *outcome == Outcome::done))
       break;
   }

@@ -24,6 +24,6 @@ struct TrialSink {
 // Reads a run as read_run() does, but holds the samples, conditions and marks of only a few trials
 // at once. Two to four threads unpack them. The files are first read in a forked child, without
 // these large tables, which have checksums of their own. Errors: as read_run().
-base::Result<void> read_trials(const std::filesystem::path& run_file, const TrialSink& sink);
+Result<void> read_trials(const std::filesystem::path& run_file, const TrialSink& sink);
 
 } // namespace ncclprobe::store

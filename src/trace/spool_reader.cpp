@@ -11,8 +11,6 @@
 namespace ncclprobe::trace {
 namespace {
 
-using base::Errc;
-
 // A spool has millions of rows, which writers pass on in thousands.
 constexpr std::uint64_t k_most_block_bytes = std::uint64_t{1} << 30;
 
@@ -30,43 +28,42 @@ std::optional<std::size_t> row_bytes_of(Table table) {
 
 } // namespace
 
-base::Result<SpoolSummary> read_spool(const std::filesystem::path& path,
-                                      const std::function<void(const SpoolBlock&)>& visit) {
+Result<SpoolSummary> read_spool(const std::filesystem::path& path,
+                                const std::function<void(const SpoolBlock&)>& visit) {
   std::error_code trouble;
   std::uint64_t size = std::filesystem::file_size(path, trouble);
   if (trouble)
-    return base::fail(Errc::not_found, "cannot read the spool {}: {}", path.string(),
-                      trouble.message());
+    return fail(Errc::not_found, "cannot read the spool {}: {}", path.string(), trouble.message());
   std::ifstream file(path, std::ios::binary);
   SpoolSummary summary;
   if (!file.read(reinterpret_cast<char*>(&summary.header), sizeof summary.header) ||
       summary.header.magic != k_spool_magic)
-    return base::fail(Errc::protocol, "{} is not a spool of a trace", path.string());
+    return fail(Errc::protocol, "{} is not a spool of a trace", path.string());
   if (summary.header.version != k_rows_version)
-    return base::fail(Errc::protocol,
-                      "{} was written by another version of ncclprobe (rows {}, not {}): use that "
-                      "one to read it",
-                      path.string(), summary.header.version, k_rows_version);
+    return fail(Errc::protocol,
+                "{} was written by another version of ncclprobe (rows {}, not {}): use that "
+                "one to read it",
+                path.string(), summary.header.version, k_rows_version);
   std::uint64_t at = sizeof summary.header;
   std::vector<std::byte> bytes;
   while (size - at >= sizeof(BlockHeader)) {
     BlockHeader header;
     if (!file.read(reinterpret_cast<char*>(&header), sizeof header))
-      return base::fail(Errc::io, "{} could not be read at byte {}", path.string(), at);
+      return fail(Errc::io, "{} could not be read at byte {}", path.string(), at);
     auto expected = row_bytes_of(header.table);
     if (header.magic != k_block_magic || !expected || *expected != header.row_bytes)
-      return base::fail(Errc::protocol, "{} is damaged at byte {}: no block of rows begins there",
-                        path.string(), at);
+      return fail(Errc::protocol, "{} is damaged at byte {}: no block of rows begins there",
+                  path.string(), at);
     std::uint64_t length = static_cast<std::uint64_t>(header.rows) * header.row_bytes;
     if (length > k_most_block_bytes)
-      return base::fail(Errc::protocol,
-                        "{} is damaged at byte {}: a block of {} MiB, but none has more than {}",
-                        path.string(), at, length >> 20, k_most_block_bytes >> 20);
+      return fail(Errc::protocol,
+                  "{} is damaged at byte {}: a block of {} MiB, but none has more than {}",
+                  path.string(), at, length >> 20, k_most_block_bytes >> 20);
     if (length > size - at - sizeof header)
       break; // its process ended while writing it
     bytes.resize(length);
     if (!file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(length)))
-      return base::fail(Errc::io, "{} could not be read at byte {}", path.string(), at);
+      return fail(Errc::io, "{} could not be read at byte {}", path.string(), at);
     at += sizeof header + length;
     visit({header.table, header.rank, header.rows, bytes});
   }

@@ -42,7 +42,7 @@ struct SpoolSummary {
 // Calls visit for each complete block, in the order of the file, with one block in memory. Errors:
 // not_found, io, protocol (not a spool, another version, rows of another size; with the file and
 // the place).
-base::Result<SpoolSummary> read_spool(const std::filesystem::path& path,
-                                      const std::function<void(const SpoolBlock&)>& visit);
+Result<SpoolSummary> read_spool(const std::filesystem::path& path,
+                                const std::function<void(const SpoolBlock&)>& visit);
 
 } // namespace ncclprobe::trace

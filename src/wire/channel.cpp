@@ -25,9 +25,9 @@ Channel::Channel(base::Fd fd) : fd_(std::move(fd)) {
   ::fcntl(fd_.get(), F_SETFL, ::fcntl(fd_.get(), F_GETFL) | O_NONBLOCK);
 }
 
-base::Result<void> Channel::flush() {
+Result<void> Channel::flush() {
   std::size_t written = 0;
-  base::Result<void> result;
+  Result<void> result;
   while (written < outbox_.size()) {
     ssize_t size =
         ::send(fd_.get(), outbox_.data() + written, outbox_.size() - written, MSG_NOSIGNAL);
@@ -40,28 +40,28 @@ base::Result<void> Channel::flush() {
     if (errno == EAGAIN || errno == EWOULDBLOCK)
       break;
     if (errno == EPIPE || errno == ECONNRESET)
-      result = base::fail(base::Errc::crashed, "the other end of the channel is closed");
+      result = fail(Errc::crashed, "the other end of the channel is closed");
     else
-      result = base::fail(base::Errc::io, "cannot write to the channel: {}", std::strerror(errno));
+      result = fail(Errc::io, "cannot write to the channel: {}", std::strerror(errno));
     written = outbox_.size(); // nobody will read the rest
   }
   outbox_.erase(0, written);
   return result;
 }
 
-base::Result<void> Channel::send(const Message& message, base::Deadline deadline) {
+Result<void> Channel::send(const Message& message, base::Deadline deadline) {
   enqueue(message);
   while (true) {
     NCCLPROBE_TRY(flush());
     if (outbox_.empty())
       return {};
     if (deadline.expired())
-      return base::fail(base::Errc::timed_out, "the other end of the channel does not read");
+      return fail(Errc::timed_out, "the other end of the channel does not read");
     wait_for(fd_.get(), POLLOUT, deadline);
   }
 }
 
-base::Result<std::optional<Message>> Channel::receive(base::Deadline deadline) {
+Result<std::optional<Message>> Channel::receive(base::Deadline deadline) {
   std::array<char, 65536> chunk;
   while (true) {
     NCCLPROBE_TRY_ASSIGN(auto message, decoder_.next());
@@ -73,21 +73,21 @@ base::Result<std::optional<Message>> Channel::receive(base::Deadline deadline) {
       continue;
     }
     if (size == 0 || errno == ECONNRESET)
-      return base::fail(base::Errc::crashed, "the other end of the channel is closed");
+      return fail(Errc::crashed, "the other end of the channel is closed");
     if (errno == EINTR)
       continue;
     if (errno != EAGAIN && errno != EWOULDBLOCK)
-      return base::fail(base::Errc::io, "cannot read from the channel: {}", std::strerror(errno));
+      return fail(Errc::io, "cannot read from the channel: {}", std::strerror(errno));
     if (deadline.expired())
       return std::nullopt;
     wait_for(fd_.get(), POLLIN, deadline);
   }
 }
 
-base::Result<std::pair<Channel, base::Fd>> make_channel() {
+Result<std::pair<Channel, base::Fd>> make_channel() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return base::fail(base::Errc::unavailable, "cannot make a channel: {}", std::strerror(errno));
+    return fail(Errc::unavailable, "cannot make a channel: {}", std::strerror(errno));
   return std::pair(Channel(base::Fd(ends[0])), base::Fd(ends[1]));
 }
 

@@ -20,18 +20,17 @@ public:
   // Writes the whole frame; waits for the reader if necessary. Errors: crashed (the other end is
   // closed), timed_out (it did not read in time; the frame may be truncated, so the channel is
   // unusable), io.
-  base::Result<void> send(const Message& message,
-                          base::Deadline deadline = base::Deadline::never());
+  Result<void> send(const Message& message, base::Deadline deadline = base::Deadline::never());
 
   // The same without waiting: enqueue() only stores the frame, flush() writes as much as the other
   // end accepts now. waits_for_reader() says whether poll(2) should watch for POLLOUT.
   void enqueue(const Message& message) { outbox_ += encode(message); }
-  base::Result<void> flush();
+  Result<void> flush();
   bool waits_for_reader() const { return !outbox_.empty(); }
 
   // The next message; nullopt if none is complete at the deadline. Errors: crashed (end of file),
   // protocol, io.
-  base::Result<std::optional<Message>> receive(base::Deadline deadline);
+  Result<std::optional<Message>> receive(base::Deadline deadline);
 
 private:
   base::Fd fd_;
@@ -40,6 +39,6 @@ private:
 };
 
 // A connected pair: first for the supervisor, second for the worker, both close-on-exec.
-base::Result<std::pair<Channel, base::Fd>> make_channel();
+Result<std::pair<Channel, base::Fd>> make_channel();
 
 } // namespace ncclprobe::wire

@@ -43,7 +43,7 @@ constexpr std::size_t k_types = std::variant_size_v<Body>;
 std::string encode(const Message& message) {
   const std::string payload = std::visit([](const auto& body) { return pack(body); }, message.body);
   if (payload.size() > k_longest_payload)
-    base::raise(base::Errc::protocol, "a message of {} bytes is too long to send", payload.size());
+    raise(Errc::protocol, "a message of {} bytes is too long to send", payload.size());
   Header header{
       k_magic, k_protocol_version, static_cast<std::uint16_t>(message.body.index()), message.rank,
       0,       payload.size()};
@@ -63,29 +63,28 @@ void Decoder::feed(const char* data, std::size_t size) {
   pending_.append(data, size);
 }
 
-base::Result<std::optional<Message>> Decoder::next() {
+Result<std::optional<Message>> Decoder::next() {
   std::string_view waiting = std::string_view(pending_).substr(read_);
   if (waiting.size() < sizeof(Header)) {
     // Garbage may be shorter than a header and must still be recognised.
     std::size_t seen = std::min(waiting.size(), sizeof k_magic);
     if (std::memcmp(waiting.data(), &k_magic, seen) != 0)
-      return base::fail(base::Errc::protocol,
-                        "the bytes on the channel are not an ncclprobe frame");
+      return fail(Errc::protocol, "the bytes on the channel are not an ncclprobe frame");
     return std::nullopt;
   }
   Header header;
   std::memcpy(&header, waiting.data(), sizeof header);
   if (header.magic != k_magic)
-    return base::fail(base::Errc::protocol, "the bytes on the channel are not an ncclprobe frame");
+    return fail(Errc::protocol, "the bytes on the channel are not an ncclprobe frame");
   if (header.version != k_protocol_version)
-    return base::fail(base::Errc::protocol,
-                      "the other side uses protocol version {}, this side {}: the programs have "
-                      "different versions of ncclprobe",
-                      header.version, k_protocol_version);
+    return fail(Errc::protocol,
+                "the other side uses protocol version {}, this side {}: the programs have "
+                "different versions of ncclprobe",
+                header.version, k_protocol_version);
   if (header.type >= k_types)
-    return base::fail(base::Errc::protocol, "there is no message type {}", header.type);
+    return fail(Errc::protocol, "there is no message type {}", header.type);
   if (header.payload_bytes > k_longest_payload)
-    return base::fail(base::Errc::protocol, "a frame announces {} bytes", header.payload_bytes);
+    return fail(Errc::protocol, "a frame announces {} bytes", header.payload_bytes);
   if (waiting.size() - sizeof header < header.payload_bytes)
     return std::nullopt;
   std::string_view payload = waiting.substr(sizeof header, header.payload_bytes);
@@ -94,9 +93,9 @@ base::Result<std::optional<Message>> Decoder::next() {
                     unpack_body(header.type, payload, std::make_index_sequence<k_types>())};
     read_ += sizeof header + payload.size();
     return message;
-  } catch (const base::Exception& error) {
-    return base::fail(base::Errc::protocol, "a message of type {} cannot be parsed: {}",
-                      header.type, error.what());
+  } catch (const Exception& error) {
+    return fail(Errc::protocol, "a message of type {} cannot be parsed: {}", header.type,
+                error.what());
   }
 }
 

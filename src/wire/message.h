@@ -143,7 +143,7 @@ public:
   void feed(const char* data, std::size_t size);
   // The next complete message; nullopt if more bytes are needed. Errors (protocol): wrong magic or
   // version, too long a frame (1 GiB), an invalid payload. After an error the stream is unusable.
-  base::Result<std::optional<Message>> next();
+  Result<std::optional<Message>> next();
 
 private:
   std::string pending_;

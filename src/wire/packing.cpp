@@ -8,9 +8,6 @@
 
 namespace ncclprobe::wire {
 
-using base::Errc;
-using base::raise;
-
 // Maps small numbers of either sign to small natural numbers.
 void Packer::integer(std::int64_t value) {
   natural((static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63));

@@ -33,7 +33,7 @@ private:
   std::string bytes_;
 };
 
-// Reads a Packer's output. Throws base::Exception (protocol) if the bytes end too early or a length
+// Reads a Packer's output. Throws Exception (protocol) if the bytes end too early or a length
 // is impossible. No input makes it read or allocate beyond them.
 class Unpacker final : public base::Reader {
 public:
@@ -66,7 +66,7 @@ std::string pack(const T& value) {
   base::write_value(out, value);
   return out.take();
 }
-// Throws base::Exception (protocol), also if bytes are left over.
+// Throws Exception (protocol), also if bytes are left over.
 template <typename T>
 T unpack(std::string_view bytes) {
   T value;

@@ -11,8 +11,6 @@ namespace ncclprobe::workload {
 namespace {
 
 using namespace model;
-using base::Errc;
-using base::fail;
 
 constexpr std::uint64_t k_block_alignment_bytes = 16;
 
@@ -255,7 +253,7 @@ private:
   Schedule schedule_;
 };
 
-base::Result<void> check_request(const CollectiveRequest& request) {
+Result<void> check_request(const CollectiveRequest& request) {
   Collective collective = request.collective;
   bool rooted = has_root(collective);
   if (request.ranks < 1 || (rooted && (request.root < 0 || request.root >= request.ranks)))
@@ -283,7 +281,7 @@ base::Result<void> check_request(const CollectiveRequest& request) {
 
 } // namespace
 
-base::Result<Cell> make_collective_cell(const CollectiveRequest& request, const Timing& timing) {
+Result<Cell> make_collective_cell(const CollectiveRequest& request, const Timing& timing) {
   NCCLPROBE_TRY(check_request(request));
   Maker maker(request);
   Cell cell;

@@ -44,7 +44,7 @@ struct CollectiveRequest {
 // Errors: unsupported if NCCL has no such call in place, if the ranks of a hypercube are not a
 // power of two or do not split evenly, if a root is beyond the ranks of a split, or if averages
 // cannot be checked; invalid_argument for a root outside the ranks.
-base::Result<model::Cell> make_collective_cell(const CollectiveRequest& request,
-                                               const model::Timing& timing);
+Result<model::Cell> make_collective_cell(const CollectiveRequest& request,
+                                         const model::Timing& timing);
 
 } // namespace ncclprobe::workload

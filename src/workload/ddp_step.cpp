@@ -337,11 +337,10 @@ private:
 
 } // namespace
 
-base::Result<Schedule> make_ddp_step(const StepRequest& request, const StepScope& scope) {
+Result<Schedule> make_ddp_step(const StepRequest& request, const StepScope& scope) {
   if (request.compression != Compression::none && data_type(request.type) != DataType::f32)
-    return base::fail(base::Errc::unsupported,
-                      "gradients of {} are not compressed: leave it to f32",
-                      model::to_string(request.type));
+    return fail(Errc::unsupported, "gradients of {} are not compressed: leave it to f32",
+                model::to_string(request.type));
   NCCLPROBE_TRY_ASSIGN(const RankGrid grid, make_rank_grid(request, scope.ranks));
   NCCLPROBE_TRY_ASSIGN(const ModelSpec part, tensor_parallel_part(request.model, grid.tensor));
   if (request.pattern != StepPattern::moe)

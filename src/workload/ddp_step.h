@@ -32,6 +32,6 @@ namespace ncclprobe::workload {
 // Bytes that a rank contributes to communication per step: its parameters x bytes of the reduced
 // type, plus the bytes of tensor_parallel.h and expert_parallel.h, and with `found_inf` 4. With one
 // replica of the model there are no buckets.
-base::Result<model::Schedule> make_ddp_step(const StepRequest& request, const StepScope& scope);
+Result<model::Schedule> make_ddp_step(const StepRequest& request, const StepScope& scope);
 
 } // namespace ncclprobe::workload

@@ -8,10 +8,8 @@
 namespace ncclprobe::workload {
 
 using namespace model;
-using base::Errc;
-using base::fail;
 
-base::Result<ModelSpec> expert_parallel_part(const ModelSpec& whole, int ranks) {
+Result<ModelSpec> expert_parallel_part(const ModelSpec& whole, int ranks) {
   ModelSpec part = whole;
   bool has_experts = false;
   for (Layer& layer : part.layers) {

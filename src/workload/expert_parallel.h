@@ -18,7 +18,7 @@ namespace ncclprobe::workload {
 
 // A rank's part of the model: its share of the experts. Errors: unsupported for a model without
 // experts, or if the ranks do not divide the experts.
-base::Result<ModelSpec> expert_parallel_part(const ModelSpec& whole, int ranks);
+Result<ModelSpec> expert_parallel_part(const ModelSpec& whole, int ranks);
 // The part that all ranks have: everything but the experts' parameters. On one rank, the whole
 // model.
 ModelSpec without_experts(const ModelSpec& part, int ranks);

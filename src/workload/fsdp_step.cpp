@@ -318,7 +318,7 @@ private:
 
 } // namespace
 
-base::Result<Schedule> make_fsdp_step(const StepRequest& request, const StepScope& scope) {
+Result<Schedule> make_fsdp_step(const StepRequest& request, const StepScope& scope) {
   NCCLPROBE_TRY_ASSIGN(const RankGrid grid, make_rank_grid(request, scope.ranks));
   NCCLPROBE_TRY_ASSIGN(const ModelSpec part, tensor_parallel_part(request.model, grid.tensor));
   return FsdpMaker(request, scope, grid, part).make();

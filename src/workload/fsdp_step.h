@@ -30,6 +30,6 @@ namespace ncclprobe::workload {
 //   e (2 sum_blocks s_g + s_root) to all_gathers (ZeRO-2: each group once), for each micro-step,
 //   and e n sum_groups s_g to reduce_scatters, and with `found_inf` 4 bytes.
 // One rank: no communication, and no copies.
-base::Result<model::Schedule> make_fsdp_step(const StepRequest& request, const StepScope& scope);
+Result<model::Schedule> make_fsdp_step(const StepRequest& request, const StepScope& scope);
 
 } // namespace ncclprobe::workload

@@ -24,7 +24,7 @@ Cell empty_kernel(Launch launch, const Timing& timing) {
 
 } // namespace
 
-base::Result<std::vector<Cell>> make_launch_cells(int ranks, const Timing& timing, Graphs graphs) {
+Result<std::vector<Cell>> make_launch_cells(int ranks, const Timing& timing, Graphs graphs) {
   struct Style {
     Launch launch = Launch::direct;
     int priority = 0;

@@ -19,7 +19,7 @@ enum class Graphs { no, yes };
 // interval between launches). Also the all_reduce on a stream of the highest priority, on an idle
 // device, where priority should make no difference. With `graphs`, those of normal priority also as
 // graphs. `timing` gives the counts; its mode is ignored. Errors: those of make_collective_cell().
-base::Result<std::vector<model::Cell>> make_launch_cells(int ranks, const model::Timing& timing,
-                                                         Graphs graphs);
+Result<std::vector<model::Cell>> make_launch_cells(int ranks, const model::Timing& timing,
+                                                   Graphs graphs);
 
 } // namespace ncclprobe::workload

@@ -14,9 +14,6 @@
 namespace ncclprobe::workload {
 namespace {
 
-using base::Errc;
-using base::fail;
-using base::Result;
 using base::same_word;
 using base::split;
 using namespace std::string_view_literals;

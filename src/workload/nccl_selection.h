@@ -40,11 +40,11 @@ std::optional<SelectionProblem> selection_problem(const Variable& variable, std:
 // The words that `value` of NCCL_ALGO allows a function, in NCCL's order: "Ring,Tree", "^NVLS",
 // "ring;allreduce:tree,nvls". Case is ignored. Errors: invalid_argument if NCCL would end with
 // ncclInvalidUsage.
-base::Result<std::vector<std::string_view>> allowed_algorithms(std::string_view value,
-                                                               std::string_view function);
+Result<std::vector<std::string_view>> allowed_algorithms(std::string_view value,
+                                                         std::string_view function);
 // The same for NCCL_PROTO.
-base::Result<std::vector<std::string_view>> allowed_protocols(std::string_view value,
-                                                              std::string_view function);
+Result<std::vector<std::string_view>> allowed_protocols(std::string_view value,
+                                                        std::string_view function);
 
 // Why NCCL cannot run `function` with these variables; empty if it can, as far as is known.
 std::string why_impossible(std::string_view function, const Variables& variables,

@@ -15,9 +15,6 @@ namespace ncclprobe::workload {
 namespace {
 
 using namespace model;
-using base::Errc;
-using base::fail;
-using base::Result;
 using enum P2pMethod;
 
 constexpr std::uint64_t k_mib = std::uint64_t{1} << 20;
@@ -72,10 +69,10 @@ public:
           add_bandwidth(method, bytes);
     }
     if (cells_.empty())
-      return fail(base::Error{
-          Errc::invalid_argument,
-          plan_.notes.empty() ? "there is nothing to measure" : plan_.notes.front(),
-          ranks_ < 2 ? "a pair needs two ranks" : "see `ncclprobe p2p --help` for methods"});
+      return fail(
+          Error{Errc::invalid_argument,
+                plan_.notes.empty() ? "there is nothing to measure" : plan_.notes.front(),
+                ranks_ < 2 ? "a pair needs two ranks" : "see `ncclprobe p2p --help` for methods"});
     for (Cell& cell : cells_) {
       cell.deadline_ns = request_.cell_deadline_ns;
       NCCLPROBE_TRY(check_schedule(cell.schedule, ranks_));

@@ -35,6 +35,6 @@ std::vector<model::P2pMethod> default_p2p_methods(const P2pRequest& request);
 // are measured only with messages; pairs at the same positions on their hosts are measured at once.
 // Methods that the backend or the mode lacks are left out, with a note. Errors: invalid_argument if
 // nothing is left (a single rank, no method).
-base::Result<Plan> make_p2p_plan(const P2pRequest& request);
+Result<Plan> make_p2p_plan(const P2pRequest& request);
 
 } // namespace ncclprobe::workload

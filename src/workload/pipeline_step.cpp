@@ -12,8 +12,6 @@ namespace ncclprobe::workload {
 namespace {
 
 using namespace model;
-using base::Errc;
-using base::fail;
 
 double layer_flops(const StepLayer& layer) {
   return std::accumulate(
@@ -248,7 +246,7 @@ private:
   int stage_ = 0;
 };
 
-base::Result<int> micro_batches(const StepRequest& request, int stages) {
+Result<int> micro_batches(const StepRequest& request, int stages) {
   auto batch = static_cast<int>(std::min<std::uint64_t>(request.batch, 1U << 20));
   if (request.micro_batches == 0) {
     int most = std::min(batch, 2 * stages);
@@ -304,7 +302,7 @@ std::vector<std::pair<std::size_t, std::size_t>> pipeline_stages(const ModelSpec
   return made;
 }
 
-base::Result<Schedule> make_pipeline_step(const StepRequest& request, const StepScope& scope) {
+Result<Schedule> make_pipeline_step(const StepRequest& request, const StepScope& scope) {
   if (request.accumulate > 1)
     return fail(Errc::unsupported, "a pipeline accumulates over its micro-batches: give "
                                    "--micro-batches in place of --accumulate");

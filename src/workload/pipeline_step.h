@@ -26,8 +26,7 @@ namespace ncclprobe::workload {
 // unless it is the last + a_(s-1) unless it is the first) to communication per step. Errors:
 // unsupported for more stages than blocks, micro-batches that do not divide the batch, or
 // accumulation (which micro-batches already are).
-base::Result<model::Schedule> make_pipeline_step(const StepRequest& request,
-                                                 const StepScope& scope);
+Result<model::Schedule> make_pipeline_step(const StepRequest& request, const StepScope& scope);
 
 // First and last (exclusive) layer of each stage. Fewer stages than requested if there are not
 // enough blocks.

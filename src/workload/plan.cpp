@@ -20,9 +20,6 @@ namespace ncclprobe::workload {
 namespace {
 
 using namespace model;
-using base::Errc;
-using base::fail;
-using base::Result;
 
 bool is_pinned(const PlanRequest& request, const std::string& name) {
   auto overridden = std::ranges::find(request.overrides, name);
@@ -153,8 +150,8 @@ Result<void> check_axes(const std::vector<Axis>& axes) {
   std::set<std::string> seen;
   for (const Axis& axis : axes) {
     if (!seen.insert(axis.name).second)
-      return fail(base::Error{Errc::invalid_argument, fmt::format("{} is swept twice", axis.name),
-                              "give all its values at once: " + axis.name + "=a,b"});
+      return fail(Error{Errc::invalid_argument, fmt::format("{} is swept twice", axis.name),
+                        "give all its values at once: " + axis.name + "=a,b"});
     if (axis.values.empty())
       return fail(Errc::invalid_argument, "axis {} has no values", axis.name);
   }
@@ -186,12 +183,11 @@ Result<void> check_compared(const PlanRequest& request) {
   NCCLPROBE_TRY(check_axes(request.compared_libraries));
   for (const Axis& axis : request.compared_libraries)
     if (axis.name != k_worker_program && request.backend != "nvidia")
-      return fail(
-          base::Error{Errc::invalid_argument,
-                      fmt::format("the {} backend loads no {} whose files could be compared",
-                                  request.backend, axis.name),
-                      "compare on GPUs (--backend nvidia); Gloo's builds can be compared by "
-                      "--set LD_LIBRARY_PATH=/a/lib,/b/lib"});
+      return fail(Error{Errc::invalid_argument,
+                        fmt::format("the {} backend loads no {} whose files could be compared",
+                                    request.backend, axis.name),
+                        "compare on GPUs (--backend nvidia); Gloo's builds can be compared by "
+                        "--set LD_LIBRARY_PATH=/a/lib,/b/lib"});
   return {};
 }
 
@@ -369,9 +365,8 @@ std::string Combination::label() const {
 Result<Axis> parse_axis(std::string_view text) {
   auto equals = text.find('=');
   if (equals == std::string_view::npos || !is_variable_name(text.substr(0, equals)))
-    return fail(
-        base::Error{Errc::invalid_argument, fmt::format("'{}' is not NAME=value,value", text),
-                    "for example NCCL_PROTO=LL,Simple; write [a,b] for one value with a comma"});
+    return fail(Error{Errc::invalid_argument, fmt::format("'{}' is not NAME=value,value", text),
+                      "for example NCCL_PROTO=LL,Simple; write [a,b] for one value with a comma"});
   Axis axis{std::string(text.substr(0, equals)), {}};
   std::string value;
   int depth = 0;

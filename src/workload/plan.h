@@ -91,10 +91,10 @@ struct Plan {
 // Deterministic: same request, same plan. Errors: invalid_argument (nothing to measure, a bad root,
 // an empty axis, a setting for a rank outside the world, libraries compared on a backend that loads
 // none, a value that NCCL rejects, a misspelt name).
-base::Result<Plan> make_plan(const PlanRequest& request);
+Result<Plan> make_plan(const PlanRequest& request);
 
 // "NAME=a,b,[c,d]" -> axis with values a, b and "c,d". Errors: invalid_argument.
-base::Result<Axis> parse_axis(std::string_view text);
+Result<Axis> parse_axis(std::string_view text);
 
 // True for a valid environment variable name: letters, digits and _, no digit first.
 bool is_variable_name(std::string_view name);

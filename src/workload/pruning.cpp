@@ -99,17 +99,17 @@ std::vector<NcclPlace> Pruner::places_to_refuse_by() const {
   return {anywhere};
 }
 
-base::Result<void> Pruner::check(const std::vector<Setting>& combination) {
+Result<void> Pruner::check(const std::vector<Setting>& combination) {
   const std::vector<NcclPlace> places = places_to_refuse_by();
   for (const Setting& setting : combination) {
     Remark remark = worst_of(setting, with(combination), places);
     if (remark.judgement.reading < Reading::misspelt)
       continue;
     if (!can_be_overridden(setting.name))
-      return base::fail(base::Error{base::Errc::invalid_argument, remark.text, ""});
+      return fail(Error{Errc::invalid_argument, remark.text, ""});
     if (!is_overridden(setting.name))
-      return base::fail(base::Error{base::Errc::invalid_argument, remark.text,
-                                    fmt::format("--override {} measures it anyway", setting.name)});
+      return fail(Error{Errc::invalid_argument, remark.text,
+                        fmt::format("--override {} measures it anyway", setting.name)});
   }
   return {};
 }

@@ -32,7 +32,7 @@ public:
 
   // Errors: invalid_argument if NCCL would reject a value everywhere or on one of these hosts, or
   // if a name is misspelt.
-  base::Result<void> check(const std::vector<model::Setting>& combination);
+  Result<void> check(const std::vector<model::Setting>& combination);
   // False if this combination cannot be measured.
   bool keeps(const std::vector<model::Setting>& combination);
   // What a remaining combination will not do, or do differently.

@@ -16,9 +16,6 @@ namespace ncclprobe::workload {
 namespace {
 
 using namespace model;
-using base::Errc;
-using base::fail;
-using base::Result;
 
 // Checks one schedule, operation by operation.
 class Checker {
@@ -54,7 +51,7 @@ public:
 
 private:
   template <typename... Args>
-  tl::unexpected<base::Error> wrong(fmt::format_string<Args...> text, Args&&... args) {
+  tl::unexpected<Error> wrong(fmt::format_string<Args...> text, Args&&... args) {
     return fail(Errc::invalid_argument, "operation {} {}", position_,
                 fmt::format(text, std::forward<Args>(args)...));
   }

@@ -12,7 +12,7 @@ namespace ncclprobe::workload {
 // are out of range or cut a group, a send without its receive (count and type, pairwise in order),
 // a rank missing from a collective of its communicator, a communicator split off one that lacks its
 // ranks or comes later. Errors: invalid_argument, naming the operation.
-base::Result<void> check_schedule(const model::Schedule& schedule, int world_size);
+Result<void> check_schedule(const model::Schedule& schedule, int world_size);
 
 // Global ranks of a communicator, in its order.
 std::vector<int> members_of(const model::CommunicatorDecl& communicator, int world_size);

@@ -17,9 +17,6 @@ namespace ncclprobe::workload {
 namespace {
 
 using namespace model;
-using base::Errc;
-using base::fail;
-using base::Result;
 
 Result<Cell> make_cell(const StepRequest& request, const StepScope& scope, const Timing& timing) {
   NCCLPROBE_TRY_ASSIGN(const StepRequest own, request_on(request, scope.ranks));

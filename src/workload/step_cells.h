@@ -29,19 +29,19 @@ struct StepCells {
 // part of all of them, and adds a fourth cell: the copy alone. Left out: patterns that are
 // impossible with that many ranks, and steps that do not fit into memory. Errors: invalid_argument
 // for a rank outside the world or named twice.
-base::Result<StepCells> make_step_cells(const StepMeasurement& measurement, int world,
-                                        const model::Timing& timing);
+Result<StepCells> make_step_cells(const StepMeasurement& measurement, int world,
+                                  const model::Timing& timing);
 
 // The request on these ranks: if all replicas of the model share a batch, one replica's part.
 // Errors: unsupported.
-base::Result<StepRequest> request_on(const StepRequest& request, const std::vector<int>& ranks);
+Result<StepRequest> request_on(const StepRequest& request, const std::vector<int>& ranks);
 
 // The request behind a cell with this label. `model`: the model of that name. Errors: unsupported
 // if the ranks do not divide.
 base::Result<StepRequest> request_of(const model::StepLabel& label, ModelSpec model);
 
 // The step of request_on() for these ranks. Errors: those of the pattern's maker.
-base::Result<model::Schedule> make_step(const StepRequest& request, const StepScope& scope);
+Result<model::Schedule> make_step(const StepRequest& request, const StepScope& scope);
 
 // The default timing of a step: 3 warm-ups, 5 batches of 10 steps, limited to that duration.
 model::Timing step_timing(std::string_view backend);

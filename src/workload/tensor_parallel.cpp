@@ -8,9 +8,6 @@
 namespace ncclprobe::workload {
 
 using namespace model;
-using base::Errc;
-using base::fail;
-using base::Result;
 
 namespace {
 

@@ -34,11 +34,11 @@ struct RankGrid {
   int replicas() const { return static_cast<int>(tensor_groups.size()); }
 };
 // Errors: unsupported if the ranks do not divide.
-base::Result<RankGrid> make_rank_grid(const model::StepOptions& options,
+Result<RankGrid> make_rank_grid(const model::StepOptions& options,
                                       const std::vector<int>& ranks);
 
 // A rank's part of the model. Errors: unsupported if heads or widths do not divide, or experts.
-base::Result<ModelSpec> tensor_parallel_part(const ModelSpec& whole, int tensor);
+Result<ModelSpec> tensor_parallel_part(const ModelSpec& whole, int tensor);
 
 // Emits the communication of split layers. Does nothing if no layer is split.
 class TensorParallel {

@@ -19,8 +19,6 @@
 
 namespace ncclprobe::topology {
 
-using base::Result;
-
 namespace {
 
 constexpr unsigned short k_nvidia_vendor = 0x10de;
@@ -341,7 +339,7 @@ namespace {
 Result<Topology> loaded_topology() {
   Topology topology = new_topology();
   if (!topology || hwloc_topology_load(topology.get()) != 0)
-    return base::fail(base::Errc::failed, "hwloc cannot describe this host");
+    return fail(Errc::failed, "hwloc cannot describe this host");
   return topology;
 }
 
@@ -393,7 +391,7 @@ Result<std::string> hwloc_xml() {
   char* buffer = nullptr;
   int bytes = 0; // including the terminating zero
   if (hwloc_topology_export_xmlbuffer(topology.get(), &buffer, &bytes, 0) != 0)
-    return base::fail(base::Errc::failed, "hwloc cannot write what it sees");
+    return fail(Errc::failed, "hwloc cannot write what it sees");
   std::string xml(buffer, static_cast<std::size_t>(std::max(bytes - 1, 0)));
   hwloc_free_xmlbuffer(topology.get(), buffer);
   return xml;

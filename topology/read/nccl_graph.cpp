@@ -9,7 +9,6 @@
 
 namespace ncclprobe::topology {
 
-using base::Result;
 using pugi::xml_node;
 
 namespace {

@@ -40,7 +40,6 @@ struct NcclGraph {
 };
 
 // A dump of NCCL_GRAPH_DUMP_FILE. Errors: invalid_argument with file and line.
-base::Result<std::vector<NcclGraph>> read_nccl_graphs(std::string_view text,
-                                                      const std::string& name);
+Result<std::vector<NcclGraph>> read_nccl_graphs(std::string_view text, const std::string& name);
 
 } // namespace ncclprobe::topology

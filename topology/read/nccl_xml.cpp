@@ -16,7 +16,6 @@
 
 namespace ncclprobe::topology {
 
-using base::Result;
 using pugi::xml_node;
 
 namespace {

@@ -15,6 +15,6 @@ namespace ncclprobe::topology {
 // including the files of cloud providers, which omit GPUs, ranks and links. `name` is the file's,
 // for messages. Errors: invalid_argument with file and line if it is not such a file, has absurd
 // nesting or numbers, or contradicts itself.
-base::Result<Machine> read_nccl_xml(std::string_view text, const std::string& name);
+Result<Machine> read_nccl_xml(std::string_view text, const std::string& name);
 
 } // namespace ncclprobe::topology

@@ -37,7 +37,7 @@ std::string_view first_element(std::string_view text) {
 
 } // namespace
 
-base::Result<FileFormat> detect_format(std::string_view text, const std::string& name) {
+Result<FileFormat> detect_format(std::string_view text, const std::string& name) {
   NCCLPROBE_TRY(check_text(text, name));
   std::string_view begin = trimmed(text);
   if (begin.starts_with('<')) {
@@ -64,14 +64,13 @@ base::Result<FileFormat> detect_format(std::string_view text, const std::string&
     return FileFormat::smi_matrix;
   if (is_smi_link_list(lines))
     return FileFormat::smi_nvlink;
-  return base::fail(
-      base::Error{base::Errc::invalid_argument, name + ":1: not a description of a machine",
-                  "supported are NCCL's topology and graph dumps, hwloc XML, the output of "
-                  "nvidia-smi topo -m, nvidia-smi -q (with or without -x) and nvidia-smi nvlink "
-                  "-s, and the output of ncclprobe topo --format json"});
+  return fail(Error{Errc::invalid_argument, name + ":1: not a description of a machine",
+                    "supported are NCCL's topology and graph dumps, hwloc XML, the output of "
+                    "nvidia-smi topo -m, nvidia-smi -q (with or without -x) and nvidia-smi nvlink "
+                    "-s, and the output of ncclprobe topo --format json"});
 }
 
-base::Result<ReadFile> read_any(std::string_view text, const std::string& name) {
+Result<ReadFile> read_any(std::string_view text, const std::string& name) {
   text = without_byte_order_mark(text);
   NCCLPROBE_TRY_ASSIGN(FileFormat format, detect_format(text, name));
   if (format == FileFormat::nccl_graph) {

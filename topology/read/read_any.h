@@ -38,7 +38,7 @@ constexpr auto enum_names(FileFormat) {
 }
 
 // Detects the format from the content. Errors: invalid_argument, naming the supported formats.
-base::Result<FileFormat> detect_format(std::string_view text, const std::string& name);
+Result<FileFormat> detect_format(std::string_view text, const std::string& name);
 
 struct ReadFile {
   FileFormat format = FileFormat::json;
@@ -47,6 +47,6 @@ struct ReadFile {
 
 // Any file that describes a machine, in a supported format. Errors: invalid_argument with file and
 // line.
-base::Result<ReadFile> read_any(std::string_view text, const std::string& name);
+Result<ReadFile> read_any(std::string_view text, const std::string& name);
 
 } // namespace ncclprobe::topology

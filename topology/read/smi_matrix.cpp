@@ -15,8 +15,6 @@
 
 namespace ncclprobe::topology {
 
-using base::Result;
-
 namespace {
 
 constexpr std::size_t k_most_columns = 512;

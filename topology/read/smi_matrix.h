@@ -18,6 +18,6 @@ bool has_smi_matrix(const std::vector<std::string>& lines);
 // The output of `nvidia-smi topo -m`: tabs or blanks, with or without the codes that underline its
 // heading, the legends and some text around it. Errors: invalid_argument with file and line if it
 // is not such a matrix, has an unknown label, or contradicts itself about a pair.
-base::Result<Machine> read_smi_matrix(std::string_view text, const std::string& name);
+Result<Machine> read_smi_matrix(std::string_view text, const std::string& name);
 
 } // namespace ncclprobe::topology

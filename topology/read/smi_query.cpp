@@ -14,8 +14,6 @@
 
 namespace ncclprobe::topology {
 
-using base::Result;
-
 namespace {
 
 constexpr std::size_t k_most_gpus = 1024;

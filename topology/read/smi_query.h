@@ -18,10 +18,10 @@ bool is_smi_link_list(const std::vector<std::string>& lines);
 
 // The output of `nvidia-smi -q`. GPUs are numbered in its order. Errors: invalid_argument with file
 // and line.
-base::Result<Machine> read_smi_query(std::string_view text, const std::string& name);
+Result<Machine> read_smi_query(std::string_view text, const std::string& name);
 
 // The output of `nvidia-smi nvlink -s`: the links of each GPU and their rate, but not their far
 // ends. Errors: invalid_argument with file and line.
-base::Result<Machine> read_smi_nvlink(std::string_view text, const std::string& name);
+Result<Machine> read_smi_nvlink(std::string_view text, const std::string& name);
 
 } // namespace ncclprobe::topology

@@ -11,7 +11,6 @@
 
 namespace ncclprobe::topology {
 
-using base::Result;
 using pugi::xml_node;
 
 namespace {

@@ -13,6 +13,6 @@ namespace ncclprobe::topology {
 
 // The output of `nvidia-smi -q -x`. GPUs are numbered in its order. Errors: invalid_argument with
 // file and line.
-base::Result<Machine> read_smi_xml(std::string_view text, const std::string& name);
+Result<Machine> read_smi_xml(std::string_view text, const std::string& name);
 
 } // namespace ncclprobe::topology

@@ -21,7 +21,7 @@ constexpr std::ptrdiff_t k_most_parts = 2'000'000;
 
 } // namespace
 
-base::Result<XmlFile> XmlFile::parse(std::string_view text, const std::string& name) {
+Result<XmlFile> XmlFile::parse(std::string_view text, const std::string& name) {
   NCCLPROBE_TRY(check_text(text, name));
   if (std::ranges::count_if(text, [](char c) { return c == '<' || c == '='; }) > k_most_parts)
     return topology::fail_at(name, 1, "more than {} elements and attributes, which is the limit",
@@ -41,7 +41,7 @@ base::Result<XmlFile> XmlFile::parse(std::string_view text, const std::string& n
   return file;
 }
 
-base::Result<void> XmlFile::check_depth() const {
+Result<void> XmlFile::check_depth() const {
   int level = 0;
   pugi::xml_node node = root();
   while (node) {
@@ -66,8 +66,8 @@ std::size_t XmlFile::line_of(const pugi::xml_node& node) const {
   return offset < 0 ? 1 : line_at(text_, static_cast<std::size_t>(offset));
 }
 
-base::Result<std::optional<std::int64_t>> XmlFile::whole_number(const pugi::xml_node& node,
-                                                                const char* attribute) const {
+Result<std::optional<std::int64_t>> XmlFile::whole_number(const pugi::xml_node& node,
+                                                          const char* attribute) const {
   auto written = text(node, attribute);
   if (!written)
     return std::nullopt;
@@ -85,8 +85,8 @@ base::Result<std::optional<std::int64_t>> XmlFile::whole_number(const pugi::xml_
   return value;
 }
 
-base::Result<std::optional<double>> XmlFile::number(const pugi::xml_node& node,
-                                                    const char* attribute) const {
+Result<std::optional<double>> XmlFile::number(const pugi::xml_node& node,
+                                              const char* attribute) const {
   auto written = text(node, attribute);
   if (!written)
     return std::nullopt;

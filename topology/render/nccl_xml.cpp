@@ -293,31 +293,30 @@ private:
 
 // Only NCCL's own hash distinguishes the hosts of one file. Without it, two hosts would become one
 // with two GPUs of each number.
-base::Result<void> check_that_hosts_stay_apart(const Machine& machine) {
+Result<void> check_that_hosts_stay_apart(const Machine& machine) {
   std::set<std::string> hashes;
   for (const Host& host : machine.hosts) {
     bool hashed = host.id && host.id.source == Source::nccl;
     if (machine.hosts.size() > 1 && (!hashed || !hashes.insert(*host.id).second))
-      return base::fail(base::Error{
-          base::Errc::invalid_argument,
-          fmt::format("a topology for NCCL describes one host, but there are {}{}",
-                      machine.hosts.size(), hashed ? ", two of them with the same hash" : ""),
-          fmt::format("choose one with --host N, from 0 to {}", machine.hosts.size() - 1)});
+      return fail(
+          Error{Errc::invalid_argument,
+                fmt::format("a topology for NCCL describes one host, but there are {}{}",
+                            machine.hosts.size(), hashed ? ", two of them with the same hash" : ""),
+                fmt::format("choose one with --host N, from 0 to {}", machine.hosts.size() - 1)});
   }
   return {};
 }
 
 } // namespace
 
-base::Result<std::string> write_nccl_xml(const Machine& machine) {
+Result<std::string> write_nccl_xml(const Machine& machine) {
   NCCLPROBE_TRY(check_that_hosts_stay_apart(machine));
   std::string out = "<system version=\"1\">\n";
   for (const Host& host : machine.hosts) {
     for (const Gpu& gpu : host.gpus)
       if (!gpu.bus_id)
-        return base::fail(base::Errc::unsupported,
-                          "the bus id of GPU {} is unknown; a topology for NCCL needs it",
-                          gpu.index);
+        return fail(Errc::unsupported,
+                    "the bus id of GPU {} is unknown; a topology for NCCL needs it", gpu.index);
     HostWriter(host, out).write();
   }
   return out + "</system>\n";

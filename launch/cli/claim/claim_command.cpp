@@ -130,21 +130,19 @@ std::string json_of(const Answer& answer) {
 }
 
 // Takes the setting's changes of communication alone and of the step as the claim.
-base::Result<void> check_setting(const std::vector<StepResult>& results,
-                                 const std::vector<analysis::SettingResult>& pooled,
-                                 const StepResult& step, const std::string& setting,
-                                 Answer& answer) {
+Result<void> check_setting(const std::vector<StepResult>& results,
+                           const std::vector<analysis::SettingResult>& pooled,
+                           const StepResult& step, const std::string& setting, Answer& answer) {
   using model::StepParts;
   const auto* after = step_of(results, step, setting, StepParts::all);
   const auto* sync = step_of(results, step, step.setting, StepParts::communication);
   const auto* sync_after = step_of(results, step, setting, StepParts::communication);
   if (!after || after->processes.empty() || !sync || !sync_after)
-    return base::fail(
-        {base::Errc::not_found,
-         fmt::format("this run did not measure '{}' at the {} ranks of its widest step, "
-                     "whole and its communication alone",
-                     setting, step.step.ranks.size()),
-         settings_of(results)});
+    return fail({Errc::not_found,
+                 fmt::format("this run did not measure '{}' at the {} ranks of its widest step, "
+                             "whole and its communication alone",
+                             setting, step.step.ranks.size()),
+                 settings_of(results)});
   const auto verdicts = analysis::judge(pooled);
   const auto* compared = verdicts.of(*after->pooled);
   const auto verdict = compared ? compared->verdict : analysis::Verdict::not_decided;
@@ -192,8 +190,7 @@ int check_claim(ClaimOptions options, std::ostream& out, std::ostream& err) {
     const auto* step = widest_step(results);
     if (!step)
       return complain(err, k_claim_command,
-                      {base::Errc::not_found,
-                       "this run has no step of training on two ranks or more",
+                      {Errc::not_found, "this run has no step of training on two ranks or more",
                        "measure one: ncclprobe run --workload ddp --model NAME"},
                       base::k_exit_usage);
     answer.sentences.push_back(fmt::format("{}, {} ranks{}", describe_step(*step),

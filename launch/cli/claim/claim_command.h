@@ -21,7 +21,7 @@ struct ClaimOptions : ResultOptions {
 Usage claim_usage(ClaimOptions& into);
 
 // "-9%" -> -0.09. Errors: invalid_argument unless it is a change of a time, which is above -100%.
-base::Result<double> parse_change(const std::string& text);
+Result<double> parse_change(const std::string& text);
 
 // Prints what the claim means. Returns the exit code (0, 2, 9).
 int check_claim(ClaimOptions options, std::ostream& out, std::ostream& err);

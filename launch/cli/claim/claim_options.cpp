@@ -10,10 +10,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Errc;
-using base::fail;
-using base::Result;
-
 constexpr const char* k_claim_about =
     "If computing stays the same, a step gains at least what its exposed communication gains. "
     "If buckets queue behind each other, hidden communication counts too. The step then gains at "

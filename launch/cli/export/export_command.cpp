@@ -24,8 +24,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Errc;
-using base::Result;
 namespace fs = std::filesystem;
 using analysis::timeline::ClockModel;
 using analysis::trace_export::Alignment;
@@ -78,9 +76,9 @@ public:
     return {host, gpu, from_ns_, until_ns_};
   }
   // The error if nothing was written.
-  base::Error nothing() const {
+  Error nothing() const {
     return options_.window ? empty_window(*options_.window, extent_)
-                           : base::Error{Errc::not_found, "the trace holds no events", ""};
+                           : Error{Errc::not_found, "the trace holds no events", ""};
   }
 
   // The window on the rank's own clock, widened by the drift of the clocks.
@@ -156,14 +154,14 @@ private:
 Result<RankRows> read_rank(const store::TraceFile& trace, int rank,
                            const store::TraceWindow& window) {
   RankRows rows{.rank = rank};
-  base::Result<void> result;
+  Result<void> result;
   auto read = [&]<typename Row>(std::vector<Row>& into, const store::TraceWindow& of) {
     if (!result)
       return;
     if (auto some = trace.rows<Row>(rank, of))
       into = std::move(*some);
     else
-      result = base::fail(std::move(some.error()));
+      result = fail(std::move(some.error()));
   };
   read(rows.spans, window);
   read(rows.copies, window);
@@ -225,7 +223,7 @@ Result<void> write_events(const ChosenTrace& chosen, const Selection& selection,
     NCCLPROBE_TRY(file.write(sink.take()));
   }
   if (slices == 0)
-    return base::fail(selection.nothing());
+    return fail(selection.nothing());
   NCCLPROBE_TRY(file.write(sink.finish()));
   return file.finish();
 }
@@ -293,12 +291,12 @@ Result<void> write_tables(const store::TraceFile& trace, const Selection& select
   std::error_code trouble;
   fs::create_directories(to.file, trouble);
   if (trouble)
-    return base::fail(Errc::io, "cannot create {}: {}", to.file.string(), trouble.message());
+    return fail(Errc::io, "cannot create {}: {}", to.file.string(), trouble.message());
   std::size_t timed_rows = 0;
   NCCLPROBE_TRY(for_each_table([&]<typename Row>(const Row&) {
     return write_table<Row>(trace, selection, to, timed_rows);
   }));
-  return timed_rows > 0 ? Result<void>() : base::fail(selection.nothing());
+  return timed_rows > 0 ? Result<void>() : fail(selection.nothing());
 }
 
 // A missing folder is created later.
@@ -323,15 +321,15 @@ Result<void> check_outputs(const ExportOptions& options) {
     return !a.empty() && fs::weakly_canonical(a, ignored) == fs::weakly_canonical(b, ignored);
   };
   if (is_same(options.perfetto, options.chrome))
-    return base::fail({Errc::invalid_argument,
-                       fmt::format("--perfetto and --chrome are both {}", options.chrome.string()),
-                       "name two files"});
+    return fail({Errc::invalid_argument,
+                 fmt::format("--perfetto and --chrome are both {}", options.chrome.string()),
+                 "name two files"});
   return {};
 }
 
 constexpr const char* k_export_command = "ncclprobe export";
 
-int complain_of_output(std::ostream& err, const base::Error& error) {
+int complain_of_output(std::ostream& err, const Error& error) {
   return complain(err, k_export_command, error, exit_code_of_output(error));
 }
 

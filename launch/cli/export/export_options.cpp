@@ -16,10 +16,9 @@ constexpr const char* k_export_about =
     "No input "
     "file is overwritten.";
 
-base::Result<void> check_export_options(const ExportOptions& options) {
+Result<void> check_export_options(const ExportOptions& options) {
   if (options.perfetto.empty() && options.chrome.empty() && options.csv_folder.empty())
-    return base::fail(base::Errc::invalid_argument,
-                      "--perfetto FILE, --chrome FILE or --csv DIR is required");
+    return fail(Errc::invalid_argument, "--perfetto FILE, --chrome FILE or --csv DIR is required");
   return {};
 }
 

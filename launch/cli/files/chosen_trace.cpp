@@ -18,8 +18,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Errc;
-using base::Result;
 namespace fs = std::filesystem;
 
 void tell(const std::vector<std::string>& remarks) {
@@ -35,13 +33,13 @@ Result<store::TraceFile> converted(const fs::path& folder) {
     if (at->path().extension() == ".spool")
       spools.push_back(at->path());
   if (failed)
-    return base::fail(Errc::io, "cannot read folder {}: {}", folder.string(), failed.message());
+    return fail(Errc::io, "cannot read folder {}: {}", folder.string(), failed.message());
   const fs::path made_before = folder / "trace.h5"; // earlier versions kept it here
   const bool is_there = fs::exists(made_before, failed);
   if (spools.empty() && !is_there)
-    return base::fail({Errc::not_found,
-                       fmt::format("{} holds neither spools nor traces", folder.string()),
-                       "give the folder that NCCL's profiler plugin wrote to, or a run file"});
+    return fail({Errc::not_found,
+                 fmt::format("{} holds neither spools nor traces", folder.string()),
+                 "give the folder that NCCL's profiler plugin wrote to, or a run file"});
   std::ranges::sort(spools);
   if (is_there && std::ranges::all_of(spools, [&](const fs::path& spool) {
         std::error_code gone;
@@ -96,8 +94,8 @@ Result<ChosenTrace> chosen_of(const fs::path& run_file, const std::map<int, fs::
       others.push_back(one);
   const auto chosen = trial ? traces.find(*trial) : traces.begin();
   if (chosen == traces.end())
-    return base::fail({Errc::not_found, fmt::format("trial {} has no trace", *trial),
-                       fmt::format("traced: {}", fmt::join(others, ", "))});
+    return fail({Errc::not_found, fmt::format("trial {} has no trace", *trial),
+                 fmt::format("traced: {}", fmt::join(others, ", "))});
   NCCLPROBE_TRY_ASSIGN(store::TraceFile file, chosen->second.empty()
                                                   ? unfolded_trace(run_file, chosen->first, run)
                                                   : store::TraceFile::open(chosen->second));
@@ -108,13 +106,13 @@ Result<ChosenTrace> choose_of_run(const fs::path& run_file, std::optional<int> t
   NCCLPROBE_TRY_ASSIGN(model::Run run, store::read_run(run_file));
   const std::map<int, fs::path> traces = traces_of(run_file);
   if (traces.empty() && std::ranges::any_of(run.trials, was_traced))
-    return base::fail({Errc::not_found,
-                       fmt::format("{} was traced, but the traces are not in {}", run_file.string(),
-                                   store::traces_folder(run_file).string()),
-                       "that folder goes with the run file: it lies beside it and has its name"});
+    return fail({Errc::not_found,
+                 fmt::format("{} was traced, but the traces are not in {}", run_file.string(),
+                             store::traces_folder(run_file).string()),
+                 "that folder goes with the run file: it lies beside it and has its name"});
   if (traces.empty())
-    return base::fail({Errc::not_found, fmt::format("{} has no traces", run_file.string()),
-                       "run with --trace kernels"});
+    return fail({Errc::not_found, fmt::format("{} has no traces", run_file.string()),
+                 "run with --trace kernels"});
   NCCLPROBE_TRY_ASSIGN(ChosenTrace chosen, chosen_of(run_file, traces, trial, &run));
   chosen.run = std::move(run);
   return chosen;
@@ -133,8 +131,8 @@ const model::TrialRecord* ChosenTrace::trial() const {
 Result<void> check_ranks(const store::TraceFile& trace, const std::vector<int>& ranks) {
   for (int rank : ranks)
     if (std::ranges::find(trace.ranks(), rank) == trace.ranks().end())
-      return base::fail({Errc::invalid_argument, fmt::format("the trace has no rank {}", rank),
-                         fmt::format("it has {}", base::format_number_list(trace.ranks()))});
+      return fail({Errc::invalid_argument, fmt::format("the trace has no rank {}", rank),
+                   fmt::format("it has {}", base::format_number_list(trace.ranks()))});
   return {};
 }
 
@@ -157,12 +155,11 @@ Result<ChosenTrace> choose_trace(const fs::path& path, std::optional<int> trial)
     return of_run;
   }
   if (!file)
-    return base::fail(std::move(file.error()));
+    return fail(std::move(file.error()));
   if (trial && *trial != file->identity().trial)
-    return base::fail(
-        {Errc::not_found,
-         fmt::format("{} is the trace of trial {}", path.string(), file->identity().trial),
-         "leave out --trial, or give the run file"});
+    return fail({Errc::not_found,
+                 fmt::format("{} is the trace of trial {}", path.string(), file->identity().trial),
+                 "leave out --trial, or give the run file"});
   return ChosenTrace{std::move(*file), {}, {}};
 }
 

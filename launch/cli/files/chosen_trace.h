@@ -23,9 +23,9 @@ struct ChosenTrace {
 // `trial`), a trace file, or a folder of spools. The trace of spools, or of a run that was never
 // folded, is made elsewhere (trace_cache.h). Missing parts are logged. Errors: not_found, protocol,
 // io, with advice.
-base::Result<ChosenTrace> choose_trace(const std::filesystem::path& path, std::optional<int> trial);
+Result<ChosenTrace> choose_trace(const std::filesystem::path& path, std::optional<int> trial);
 
 // Errors: invalid_argument if the trace lacks one of these ranks.
-base::Result<void> check_ranks(const store::TraceFile& trace, const std::vector<int>& ranks);
+Result<void> check_ranks(const store::TraceFile& trace, const std::vector<int>& ranks);
 
 } // namespace ncclprobe::cli

@@ -18,7 +18,7 @@ namespace ncclprobe::cli {
 namespace {
 
 template <typename T>
-base::Result<T> with_hint(base::Result<T> run, const std::filesystem::path& file) {
+Result<T> with_hint(Result<T> run, const std::filesystem::path& file) {
   if (!run && run.error().hint.empty()) {
     run.error().hint = "give the file that ncclprobe named as its run file";
     if (kind_of_file(file) != FileKind::run)
@@ -29,11 +29,11 @@ base::Result<T> with_hint(base::Result<T> run, const std::filesystem::path& file
 
 } // namespace
 
-base::Result<model::Run> read_run_or_parts(const std::filesystem::path& run_file) {
+Result<model::Run> read_run_or_parts(const std::filesystem::path& run_file) {
   return with_hint(store::read_run(run_file), run_file);
 }
 
-base::Result<analysis::RunSummary> read_summary(const std::filesystem::path& run_file) {
+Result<analysis::RunSummary> read_summary(const std::filesystem::path& run_file) {
   analysis::RunSummary summary;
   store::TrialSink sink;
   sink.begin = [&](model::RunHeader header, std::size_t trials) {
@@ -46,11 +46,11 @@ base::Result<analysis::RunSummary> read_summary(const std::filesystem::path& run
   return summary;
 }
 
-base::Result<analysis::RunSummary> read_summary_or_parts(const std::filesystem::path& run_file) {
+Result<analysis::RunSummary> read_summary_or_parts(const std::filesystem::path& run_file) {
   return with_hint(read_summary(run_file), run_file);
 }
 
-base::Result<void> fold_parts(const std::filesystem::path& run_file) {
+Result<void> fold_parts(const std::filesystem::path& run_file) {
   NCCLPROBE_TRY_ASSIGN(const store::FoldReport folded, store::fold(run_file));
   for (const std::string& damaged : folded.damaged)
     spdlog::error("left out of the run file: {}", damaged);
@@ -59,16 +59,14 @@ base::Result<void> fold_parts(const std::filesystem::path& run_file) {
   return {};
 }
 
-int complain(std::ostream& err, const std::string& command, const base::Error& error,
-             int exit_code) {
+int complain(std::ostream& err, const std::string& command, const Error& error, int exit_code) {
   err << base::hanging(command + ": " + error.text()) << "\n";
   return exit_code;
 }
 
-int complain_of_input(std::ostream& err, const std::string& command, const base::Error& error) {
+int complain_of_input(std::ostream& err, const std::string& command, const Error& error) {
   return complain(err, command, error,
-                  error.code == base::Errc::unavailable ? base::k_exit_environment
-                                                        : base::k_exit_usage);
+                  error.code == Errc::unavailable ? base::k_exit_environment : base::k_exit_usage);
 }
 
 std::filesystem::path run_file_of(const std::filesystem::path& folder) {
@@ -79,14 +77,13 @@ std::filesystem::path run_file_of(const std::filesystem::path& folder) {
 
 namespace {
 
-base::Result<void> check_distinct(const std::filesystem::path& output,
-                                  const std::filesystem::path& run_file, const char* option) {
+Result<void> check_distinct(const std::filesystem::path& output,
+                            const std::filesystem::path& run_file, const char* option) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   auto refuse = [&](const char* what) {
-    return base::fail({base::Errc::invalid_argument,
-                       fmt::format("{} {} is {}", option, output.string(), what),
-                       "name another file"});
+    return fail({Errc::invalid_argument, fmt::format("{} {} is {}", option, output.string(), what),
+                 "name another file"});
   };
   // The run file of an unfolded run does not exist yet.
   const fs::path name = fs::weakly_canonical(output, ignored);
@@ -112,9 +109,8 @@ base::Result<void> check_distinct(const std::filesystem::path& output,
 
 } // namespace
 
-base::Result<void> check_output(const base::Destination& output,
-                                const std::vector<std::filesystem::path>& inputs,
-                                const char* option) {
+Result<void> check_output(const base::Destination& output,
+                          const std::vector<std::filesystem::path>& inputs, const char* option) {
   if (output.file.empty())
     return {};
   for (const std::filesystem::path& input : inputs)
@@ -123,8 +119,8 @@ base::Result<void> check_output(const base::Destination& output,
   return base::check_output_file(output);
 }
 
-int exit_code_of_output(const base::Error& error) {
-  return error.code == base::Errc::io ? base::k_exit_output : base::k_exit_usage;
+int exit_code_of_output(const Error& error) {
+  return error.code == Errc::io ? base::k_exit_output : base::k_exit_usage;
 }
 
 int write_text(const std::string& text, const base::Destination& output, std::ostream& out,
@@ -137,7 +133,7 @@ int write_text(const std::string& text, const base::Destination& output, std::os
   out << text << std::flush;
   if (!out)
     return complain(err, command,
-                    {base::Errc::io, "cannot write to standard output", "is the disk full?"},
+                    {Errc::io, "cannot write to standard output", "is the disk full?"},
                     base::k_exit_output);
   return base::k_exit_ok;
 }

@@ -17,7 +17,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Result;
 namespace fs = std::filesystem;
 
 constexpr std::chrono::hours k_kept_for{30 * 24};
@@ -95,8 +94,8 @@ Result<store::TraceFile> cached_trace(const fs::path& folder, const std::vector<
 Result<store::TraceFile> temporary_trace(const MakeTrace& make) {
   const PrivateFolder folder;
   if (folder.path().empty())
-    return base::fail({base::Errc::io, "there is no folder for temporary files",
-                       "name one that can be written in TMPDIR"});
+    return fail({Errc::io, "there is no folder for temporary files",
+                 "name one that can be written in TMPDIR"});
   const fs::path file = folder.path() / "trace.h5";
   NCCLPROBE_TRY(make(file));
   return store::TraceFile::open(file); // an open file needs no name

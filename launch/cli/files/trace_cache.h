@@ -12,17 +12,17 @@
 namespace ncclprobe::cli {
 
 // Writes a trace to the given file.
-using MakeTrace = std::function<base::Result<void>(const std::filesystem::path& target)>;
+using MakeTrace = std::function<Result<void>(const std::filesystem::path& target)>;
 
 // The trace of a folder of spools. Reading must not write beside its input, so the trace is kept in
 // the user's cache, $XDG_CACHE_HOME/ncclprobe or ~/.cache/ncclprobe, which only the user can read.
 // It is kept until a spool changes or it was not used for 30 days. If there is no such folder, the
 // trace is temporary. Errors: those of `make`, and io.
-base::Result<store::TraceFile> cached_trace(const std::filesystem::path& folder,
-                                            const std::vector<std::filesystem::path>& spools,
-                                            const MakeTrace& make);
+Result<store::TraceFile> cached_trace(const std::filesystem::path& folder,
+                                      const std::vector<std::filesystem::path>& spools,
+                                      const MakeTrace& make);
 
 // A trace that is not kept.
-base::Result<store::TraceFile> temporary_trace(const MakeTrace& make);
+Result<store::TraceFile> temporary_trace(const MakeTrace& make);
 
 } // namespace ncclprobe::cli

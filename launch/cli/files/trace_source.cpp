@@ -9,7 +9,6 @@
 namespace ncclprobe::cli {
 
 using namespace analysis::timeline;
-using base::Result;
 
 namespace {
 
@@ -47,7 +46,7 @@ public:
     (fill(to, fields), ...);
   }
 
-  const std::optional<base::Error>& error() const { return error_; }
+  const std::optional<Error>& error() const { return error_; }
 
 private:
   template <typename Row, typename T>
@@ -60,7 +59,7 @@ private:
 
   const store::TraceFile& file_;
   int rank_;
-  std::optional<base::Error> error_;
+  std::optional<Error> error_;
 };
 
 template <typename Row>
@@ -102,7 +101,7 @@ Result<RankTrace> load(const store::TraceFile& file, int rank, Pass pass) {
                 &trace::NcclStepRow::start_ns);
   }
   if (reader.error())
-    return base::fail(*reader.error());
+    return fail(*reader.error());
   return trace;
 }
 
@@ -120,7 +119,7 @@ Result<TraceSource> trace_source(const store::TraceFile& file, const model::Tria
     reader.rows(head.losses);
     head.kernels = file.row_count(rank, trace::Table::kernel);
     if (reader.error())
-      return base::fail(*reader.error());
+      return fail(*reader.error());
     source.ranks.push_back(std::move(head));
   }
   source.texts = file.texts();

@@ -11,7 +11,7 @@ namespace ncclprobe::cli {
 // A trace file as the analysis of timelines reads it. `trial`: the traced trial, for the sizes of
 // its communicators; null: unknown. If hosts' clocks were never compared, it contains what
 // collectives show about them.
-base::Result<analysis::timeline::TraceSource> trace_source(const store::TraceFile& file,
-                                                           const model::TrialSpec* trial);
+Result<analysis::timeline::TraceSource> trace_source(const store::TraceFile& file,
+                                                     const model::TrialSpec* trial);
 
 } // namespace ncclprobe::cli

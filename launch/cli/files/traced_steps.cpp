@@ -15,8 +15,8 @@
 namespace ncclprobe::cli {
 namespace {
 
-base::Result<std::map<int, analysis::steps::ByKernels>> read(const std::filesystem::path& path,
-                                                             const model::TrialSpec& trial) {
+Result<std::map<int, analysis::steps::ByKernels>> read(const std::filesystem::path& path,
+                                                       const model::TrialSpec& trial) {
   NCCLPROBE_TRY_ASSIGN(const store::TraceFile file, store::TraceFile::open(path));
   NCCLPROBE_TRY_ASSIGN(const auto source, trace_source(file, &trial));
   NCCLPROBE_TRY_ASSIGN(const auto timeline, analysis::timeline::analyse(source));

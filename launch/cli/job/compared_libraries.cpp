@@ -15,16 +15,12 @@
 
 namespace ncclprobe::cli {
 
-using base::Errc;
-using base::fail;
-using base::Result;
-
 Result<workload::Axis> parse_compared_library(const std::string& text) {
   auto axis = workload::parse_axis(text);
   if (!axis)
-    return fail(base::Error{Errc::invalid_argument, fmt::format("'{}' is not NAME=PATH,PATH", text),
-                            "for example nccl=/opt/nccl-2.27/lib/libnccl.so.2, or "
-                            "worker=/opt/ncclprobe-cuda12/bin/ncclprobe-worker"});
+    return fail(Error{Errc::invalid_argument, fmt::format("'{}' is not NAME=PATH,PATH", text),
+                      "for example nccl=/opt/nccl-2.27/lib/libnccl.so.2, or "
+                      "worker=/opt/ncclprobe-cuda12/bin/ncclprobe-worker"});
   NCCLPROBE_TRY(check_library_name(axis->name));
   return axis;
 }
@@ -42,13 +38,13 @@ Result<void> check_library_files(const std::vector<workload::Axis>& libraries) {
                             : is_program && access(path.c_str(), X_OK) != 0 ? "cannot be executed"
                                                                             : nullptr;
       if (problem != nullptr)
-        return fail(base::Error{
-            Errc::not_found,
-            fmt::format("--compare-library {}: '{}' {}", library.name, path, problem),
-            is_program ? "name an ncclprobe-worker that is there on every host, such as "
-                         "/opt/ncclprobe-cuda12/bin/ncclprobe-worker"
-                       : "name a shared library that is there on every host, such as "
-                         "/opt/nccl/lib/libnccl.so.2"});
+        return fail(Error{Errc::not_found,
+                          fmt::format("--compare-library {}: '{}' {}", library.name, path, problem),
+                          is_program
+                              ? "name an ncclprobe-worker that is there on every host, such as "
+                                "/opt/ncclprobe-cuda12/bin/ncclprobe-worker"
+                              : "name a shared library that is there on every host, such as "
+                                "/opt/nccl/lib/libnccl.so.2"});
     }
   return {};
 }

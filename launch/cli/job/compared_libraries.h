@@ -11,11 +11,11 @@
 namespace ncclprobe::cli {
 
 // "nccl=/b/libnccl.so.2,/c/libnccl.so.2". Errors: invalid_argument.
-base::Result<workload::Axis> parse_compared_library(const std::string& text);
+Result<workload::Axis> parse_compared_library(const std::string& text);
 
 // Errors: not_found for a file that is missing on this host or cannot be read, so that a run fails
 // at once and not in its trials. Bare names are left to the loader.
-base::Result<void> check_library_files(const std::vector<workload::Axis>& libraries);
+Result<void> check_library_files(const std::vector<workload::Axis>& libraries);
 
 // Fingerprints of the files that these options name, by path, on the leader's host. A resumed run
 // needs the same contents.

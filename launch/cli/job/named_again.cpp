@@ -17,9 +17,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Errc;
-using base::Result;
-
 // One value that an option of the command line can name.
 struct Named {
   const char* option;
@@ -168,12 +165,12 @@ Result<void> check_named(const std::string& run_file, const RunOptions& plan,
   const std::set<Named> in_plan = all_of(plan);
   const std::set<Named> named = all_of(said);
   if (const std::set<Named> foreign = without(named, in_plan); !foreign.empty())
-    return base::fail(Errc::invalid_argument, "{} cannot be changed: the run continues as it began",
-                      as_options(foreign).front());
+    return fail(Errc::invalid_argument, "{} cannot be changed: the run continues as it began",
+                as_options(foreign).front());
   const std::set<Named> missing = without(only_what_must_be_named(in_plan), named);
   if (missing.empty())
     return {};
-  return base::fail(base::Error{
+  return fail(Error{
       Errc::invalid_argument,
       fmt::format("{} wants this to be loaded or started, which a data file alone cannot make "
                   "ncclprobe do:\n  {}\n",

@@ -18,8 +18,8 @@ std::string options_to_name(const RunOptions& plan);
 
 // `said`: the command line. Errors: invalid_argument if something that must be named is not, with
 // the command that names it; and if something is named that the plan does not have.
-base::Result<void> check_named(const std::string& run_file, const RunOptions& plan,
-                               const RunOptions& said);
+Result<void> check_named(const std::string& run_file, const RunOptions& plan,
+                         const RunOptions& said);
 
 // Removes from `said` what it has named, so that the plan's values are used.
 void drop_named(RunOptions& said);

@@ -70,8 +70,8 @@ std::vector<NcclPlace> nccl_places(const Session& session, const World& world,
   return places;
 }
 
-base::Result<void> check_environment(const Session& session, const World& world,
-                                     const std::vector<std::string>& overrides) {
+Result<void> check_environment(const Session& session, const World& world,
+                               const std::vector<std::string>& overrides) {
   if (session.backend.name != "nvidia")
     return {};
   std::vector<NcclPlace> places = nccl_places(session, world, {});
@@ -87,15 +87,14 @@ base::Result<void> check_environment(const Session& session, const World& world,
       bool overridden = std::ranges::find(overrides, setting.name) != overrides.end();
       if (judgement.reading != workload::Reading::refused || (can_override && overridden))
         continue;
-      return base::fail(
-          base::Error{base::Errc::mismatch,
-                      fmt::format("{}{}", rank == 0 ? "" : fmt::format("rank {}: ", rank),
-                                  workload::describe(setting, judgement, place)),
-                      fmt::format("unset {0}{1}; nothing was started", setting.name,
-                                  can_override ? fmt::format(", or use --override {} to measure "
-                                                             "with it all the same",
-                                                             setting.name)
-                                               : "")});
+      return fail(Error{Errc::mismatch,
+                        fmt::format("{}{}", rank == 0 ? "" : fmt::format("rank {}: ", rank),
+                                    workload::describe(setting, judgement, place)),
+                        fmt::format("unset {0}{1}; nothing was started", setting.name,
+                                    can_override ? fmt::format(", or use --override {} to measure "
+                                                               "with it all the same",
+                                                               setting.name)
+                                                 : "")});
     }
   }
   return {};

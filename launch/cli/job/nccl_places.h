@@ -18,7 +18,7 @@ std::vector<workload::NcclPlace> nccl_places(const Session& session, const World
 
 // Errors: mismatch if NCCL would reject a variable in the environment of a rank, except if that
 // variable is overridden. Does nothing if no NCCL runs.
-base::Result<void> check_environment(const Session& session, const World& world,
-                                     const std::vector<std::string>& overrides);
+Result<void> check_environment(const Session& session, const World& world,
+                               const std::vector<std::string>& overrides);
 
 } // namespace ncclprobe::cli

@@ -19,8 +19,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Result;
-
 template <typename Named>
 bool has_name(const std::vector<Named>& all, const std::string& name) {
   return std::ranges::any_of(all, [&](const Named& one) { return one.name == name; });
@@ -51,7 +49,7 @@ void add_unsaid(RunOptions& into, RunOptions& more) {
   for (std::size_t i = 0; i < said.size(); ++i)
     if (!said[i].repeats && !settled.contains(said[i].name))
       for (const std::string& text : of_file[i].write())
-        base::value_or_throw(said[i].read(text)); // it has been read before, so it is valid
+        value_or_throw(said[i].read(text)); // it has been read before, so it is valid
   add_new(into.axes, more.axes);
   add_new(into.libraries, more.libraries);
   add_new(into.compared_libraries, more.compared_libraries);

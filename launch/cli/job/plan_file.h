@@ -21,10 +21,9 @@ namespace ncclprobe::cli {
 
 // Fills options that are unset, and returns the text. Errors: not_found, io, invalid_argument with
 // file and line.
-base::Result<std::string> apply_plan_file(const std::filesystem::path& path, RunOptions& options);
+Result<std::string> apply_plan_file(const std::filesystem::path& path, RunOptions& options);
 // The same for a plan file's text; errors call it `name`.
-base::Result<void> apply_plan_text(const std::string& text, const std::string& name,
-                                   RunOptions& options);
+Result<void> apply_plan_text(const std::string& text, const std::string& name, RunOptions& options);
 
 enum class PlanFormat { toml, json };
 // These options as a plan file.

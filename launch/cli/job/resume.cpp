@@ -12,10 +12,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Errc;
-using base::Error;
-using base::fail;
-using base::Result;
 using model::OutcomeKind;
 
 // Facts by name; compared, never parsed.

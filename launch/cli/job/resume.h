@@ -28,7 +28,7 @@ struct BegunRun {
 
 // Errors: not_found; unavailable if it cannot be read now; invalid_argument if it is damaged or
 // holds no plan.
-base::Result<BegunRun> begun_run(const std::filesystem::path& run_file);
+Result<BegunRun> begun_run(const std::filesystem::path& run_file);
 
 // These complete options as the text of a plan file, valid in any folder and without the output.
 std::string plan_to_store(RunOptions options, const std::vector<model::RankPlace>& ranks,
@@ -63,7 +63,7 @@ struct Stored {
 // header that a new run would have. Errors: as store::resume_run(); mismatch, with a line for each
 // difference, unless forced (then they are stored in the header); mismatch if the plan made now
 // differs from the stored one, even if forced.
-base::Result<Stored> resume(const std::filesystem::path& run_file, const RunOptions& options,
-                            const model::RunHeader& now, const workload::Plan& plan);
+Result<Stored> resume(const std::filesystem::path& run_file, const RunOptions& options,
+                      const model::RunHeader& now, const workload::Plan& plan);
 
 } // namespace ncclprobe::cli

@@ -14,7 +14,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Result;
 using Texts = std::vector<std::string>;
 
 constexpr std::uint64_t k_most_elements = std::uint64_t{1} << 42;
@@ -61,11 +60,11 @@ Option placement_option(RunOptions& into) {
         }
         auto placements = of_buffers.read(text);
         if (!placements)
-          return base::fail(base::Error{
-              base::Errc::invalid_argument, fmt::format("'{}' is not a placement", text),
-              fmt::format("of buffers: {}; of ranks, for training steps: "
-                          "{}",
-                          fmt::join(of_buffers.choices, ", "), fmt::join(of_ranks.choices, ", "))});
+          return fail(Error{Errc::invalid_argument, fmt::format("'{}' is not a placement", text),
+                            fmt::format("of buffers: {}; of ranks, for training steps: "
+                                        "{}",
+                                        fmt::join(of_buffers.choices, ", "),
+                                        fmt::join(of_ranks.choices, ", "))});
         into.placements = std::move(*placements);
         return {};
       },
@@ -264,14 +263,13 @@ Result<void> check_resumed_alone(const Options& said, const RunOptions& options)
                                  "rank-set", "compare-library", "model"};
   for (const Option& option : said)
     if (option.said && std::ranges::find(k_company, option.name) == k_company.end())
-      return base::fail(base::Errc::invalid_argument,
-                        "--resume: {} cannot be changed: the run continues as it began",
-                        option.label());
+      return fail(Errc::invalid_argument,
+                  "--resume: {} cannot be changed: the run continues as it began", option.label());
   if (options.output && *options.output != options.resume_file)
-    return base::fail(base::Errc::invalid_argument,
-                      "--resume: the run continues in {} itself, not in {}: leave out --output, or "
-                      "copy the file and resume the copy",
-                      options.resume_file, *options.output);
+    return fail(Errc::invalid_argument,
+                "--resume: the run continues in {} itself, not in {}: leave out --output, or "
+                "copy the file and resume the copy",
+                options.resume_file, *options.output);
   return {};
 }
 

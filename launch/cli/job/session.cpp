@@ -21,8 +21,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Result;
-
 // Gives a child all CPUs that the job may use.
 launch::Affinity unbound(const World& world) {
   return world.environment_by_name.contains("OMPI_MCA_orte_bound_at_launch")
@@ -96,17 +94,16 @@ Result<std::vector<launch::SupervisorReport>> exchange(launch::Fleet& fleet,
 
 // A problem of this supervisor alone. The others learn of it in the first exchange, so that no
 // supervisor leaves while another waits for it.
-std::optional<base::Error> own_problem(const World& world, const RunOptions& options,
-                                       const Result<void>& read, int fleet_size) {
+std::optional<Error> own_problem(const World& world, const RunOptions& options,
+                                 const Result<void>& read, int fleet_size) {
   if (!read)
     return read.error();
   if (auto checked = launch::check_launcher(world.environment_by_name, fleet_size); !checked)
     return checked.error();
   if (fleet_size > 1 && options.devices_per_worker.value_or(1) > 1)
-    return base::Error{
-        base::Errc::invalid_argument,
-        "--devices-per-worker is for runs without mpirun: each MPI rank drives one device",
-        "leave out one of the two"};
+    return Error{Errc::invalid_argument,
+                 "--devices-per-worker is for runs without mpirun: each MPI rank drives one device",
+                 "leave out one of the two"};
   return std::nullopt;
 }
 
@@ -253,7 +250,7 @@ std::map<int, std::vector<int>> cpus_near_gpus(const launch::Layout& layout,
   return cpus_of_rank;
 }
 
-base::Result<std::unique_ptr<launch::Fleet>> join_fleet(const World& world) {
+Result<std::unique_ptr<launch::Fleet>> join_fleet(const World& world) {
   if (started_by_launcher(world))
     return launch::make_mpi_fleet(nullptr, nullptr);
   return launch::make_local_fleet();

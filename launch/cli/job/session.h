@@ -30,7 +30,7 @@ bool started_by_launcher(const World& world);
 inline constexpr std::chrono::seconds k_inventory_patience{120};
 
 // Joins the supervisors of a run. Uses MPI only if a launcher started us. Errors: unavailable.
-base::Result<std::unique_ptr<launch::Fleet>> join_fleet(const World& world);
+Result<std::unique_ptr<launch::Fleet>> join_fleet(const World& world);
 launch::SupervisorReport report_of_this_host(const World& world);
 launch::WorkerProgram worker_program(const World& world);
 // `program`, set to load these libraries; or another program in its place (`worker`).
@@ -65,18 +65,18 @@ struct Session {
 // inventory of each host and agrees on backend and layout. Errors: as launch/supervisor/assembly.h;
 // on a fleet all supervisors fail alike. `session` holds the fleet even then, so that the caller
 // knows which rank should print.
-base::Result<void> open_session(const World& world, RunOptions& options, Session& session);
+Result<void> open_session(const World& world, RunOptions& options, Session& session);
 
 // Inventory and backend of this host alone, for `plan`, which only looks: it does not load or start
 // libraries and worker programs that the plan file names. `gpus`: an imagined host with this many
 // GPUs, about which nothing else is known.
-base::Result<void> open_local_session(const World& world, RunOptions& options, Session& session,
-                                      std::optional<int> gpus = std::nullopt);
+Result<void> open_local_session(const World& world, RunOptions& options, Session& session,
+                                std::optional<int> gpus = std::nullopt);
 
 // Request for make_plan() from complete options (fill_defaults()). Errors: those of
 // make_measurement().
-base::Result<workload::PlanRequest> make_request(const RunOptions& options, const Session& session,
-                                                 const World& world);
+Result<workload::PlanRequest> make_request(const RunOptions& options, const Session& session,
+                                           const World& world);
 
 // Free memory on the fullest of the used GPUs when the run began; nothing on the CPU.
 std::optional<std::uint64_t> free_device_bytes(const Session& session);

@@ -11,10 +11,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Errc;
-using base::fail;
-using base::Result;
-
 class TomlReader {
 public:
   explicit TomlReader(const std::string& file) : file_(file) {}
@@ -33,7 +29,7 @@ public:
   }
 
 private:
-  tl::unexpected<base::Error> wrong(const toml::node& node, const std::string& what) const {
+  tl::unexpected<Error> wrong(const toml::node& node, const std::string& what) const {
     return fail(Errc::invalid_argument, "{}:{}: {}", file_, node.source().begin.line, what);
   }
 

@@ -10,10 +10,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Errc;
-using base::Error;
-using base::fail;
-using base::Result;
 using workload::StepRequest;
 
 std::vector<int> rank_counts(const RunOptions& options, int world) {

@@ -130,9 +130,9 @@ Ending ending_of(const launch::Supervisor& supervisor, bool all_done) {
 
 // Runs the trials that are not stored yet and stores each as it ends: `stored` grows. Returns the
 // first error of storing.
-base::Result<Ending> measure(launch::Supervisor& supervisor, const workload::Plan& plan,
-                             const std::filesystem::path& output, const std::string& run_id,
-                             Stored& stored, Progress& progress) {
+Result<Ending> measure(launch::Supervisor& supervisor, const workload::Plan& plan,
+                       const std::filesystem::path& output, const std::string& run_id,
+                       Stored& stored, Progress& progress) {
   std::vector<model::TrialSpec> missing;
   std::ranges::copy_if(plan.trials, std::back_inserter(missing), [&](const model::TrialSpec& spec) {
     return !stored.done.contains(spec.id);
@@ -166,7 +166,7 @@ struct Folded {
   bool whole = true;
 };
 
-base::Result<Folded> fold(const std::filesystem::path& output, const std::set<int>& stored) {
+Result<Folded> fold(const std::filesystem::path& output, const std::set<int>& stored) {
   NCCLPROBE_TRY(fold_parts(output));
   NCCLPROBE_TRY_ASSIGN(analysis::RunSummary run, read_summary(output));
   std::vector<int> lost(stored.begin(), stored.end());
@@ -202,7 +202,7 @@ std::string way_on(const Job& job, const std::filesystem::path& output) {
                             : "start it again for the rest";
 }
 
-int finish(const Job& job, const std::filesystem::path& output, const base::Result<Ending>& ending,
+int finish(const Job& job, const std::filesystem::path& output, const Result<Ending>& ending,
            const Stored& stored) {
   if (!ending) {
     spdlog::error("{}; the trials stored before are in {}: once it can be written again, {}",
@@ -244,7 +244,7 @@ int finish(const Job& job, const std::filesystem::path& output, const base::Resu
 }
 
 // Follows symbolic links, because parts and traces lie beside the real file.
-base::Result<std::filesystem::path> run_file_of(const RunOptions& options) {
+Result<std::filesystem::path> run_file_of(const RunOptions& options) {
   if (!options.resume_file.empty())
     return options.resume_file;
   return base::regular_output_path(
@@ -255,9 +255,9 @@ base::Result<std::filesystem::path> run_file_of(const RunOptions& options) {
 }
 
 // Creates the run file, or resumes one. Returns what is stored in it.
-base::Result<Stored> begin(const std::filesystem::path& output, const RunOptions& options,
-                           const model::RunHeader& header, const workload::Plan& plan,
-                           Progress& progress) {
+Result<Stored> begin(const std::filesystem::path& output, const RunOptions& options,
+                     const model::RunHeader& header, const workload::Plan& plan,
+                     Progress& progress) {
   if (options.resume_file.empty()) {
     NCCLPROBE_TRY(store::begin_run(output, header,
                                    options.force ? base::Overwrite::yes : base::Overwrite::no));
@@ -378,7 +378,7 @@ int run_command(const World& world, RunOptions options) {
     if (auto real = std::filesystem::canonical(options.resume_file, trouble); !trouble)
       options.resume_file = real.string();
   Session session;
-  base::Result<void> opened = open_session(world, options, session);
+  Result<void> opened = open_session(world, options, session);
   bool leader = session.fleet ? session.fleet->rank() == 0 : world.speaks;
   if (!opened)
     return leader ? give_up(opened.error()) : exit_code_of(opened.error());

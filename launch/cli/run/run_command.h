@@ -11,7 +11,7 @@ namespace ncclprobe::cli {
 // A run whose trials another command plans.
 struct Job {
   RunOptions options; // complete (fill_defaults()), as far as the plan does not replace them
-  std::function<base::Result<workload::Plan>()> plan;
+  std::function<Result<workload::Plan>()> plan;
   bool can_be_resumed = true;
 };
 

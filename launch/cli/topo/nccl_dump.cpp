@@ -12,8 +12,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Result;
-
 constexpr std::int64_t k_start_limit_ns = 60'000'000'000;
 
 Result<model::TrialSpec> trial_on(int gpus, const std::vector<model::Setting>& libraries,
@@ -53,11 +51,11 @@ Result<NcclDump> dump_nccl_topology(const launch::WorkerProgram& worker,
                                     const std::vector<model::Setting>& libraries,
                                     const model::Host& host) {
   if (host.gpus.empty() || !host.nvidia_problem.empty())
-    return base::fail(base::Errc::unavailable, "{}",
-                      host.nvidia_problem.empty() ? "no GPU" : host.nvidia_problem);
+    return fail(Errc::unavailable, "{}",
+                host.nvidia_problem.empty() ? "no GPU" : host.nvidia_problem);
   PrivateFolder folder;
   if (folder.path().empty())
-    return base::fail(base::Errc::io, "no folder for temporary files can be made");
+    return fail(Errc::io, "no folder for temporary files can be made");
   auto gpus = static_cast<int>(host.gpus.size());
   NCCLPROBE_TRY_ASSIGN(model::TrialSpec spec, trial_on(gpus, libraries, folder.path()));
 
@@ -74,9 +72,9 @@ Result<NcclDump> dump_nccl_topology(const launch::WorkerProgram& worker,
   dump.topology = base::read_file(folder.path() / "topology.xml").value_or("");
   dump.graphs = base::read_file(folder.path() / "graphs.xml").value_or("");
   if (dump.topology.empty())
-    return base::fail(base::Errc::failed, "it wrote no topology; the trial: {}",
-                      record.outcome.reason.empty() ? std::string(to_string(record.outcome.kind))
-                                                    : record.outcome.reason);
+    return fail(Errc::failed, "it wrote no topology; the trial: {}",
+                record.outcome.reason.empty() ? std::string(to_string(record.outcome.kind))
+                                              : record.outcome.reason);
   return dump;
 }
 

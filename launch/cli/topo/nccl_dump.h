@@ -17,8 +17,8 @@ struct NcclDump {
 
 // Lets NCCL make one communicator over all GPUs of this host, in a worker that then dies, and
 // returns what it saw. Errors: unavailable (no GPU), failed, with the worker's reason; io.
-base::Result<NcclDump> dump_nccl_topology(const launch::WorkerProgram& worker,
-                                          const std::vector<model::Setting>& libraries,
-                                          const model::Host& host);
+Result<NcclDump> dump_nccl_topology(const launch::WorkerProgram& worker,
+                                    const std::vector<model::Setting>& libraries,
+                                    const model::Host& host);
 
 } // namespace ncclprobe::cli

@@ -25,16 +25,14 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Result;
-
 Result<void> choose_host(const TopoOptions& options, Sight& sight) {
   if (!options.host)
     return {};
   auto number = static_cast<std::size_t>(*options.host);
   auto& hosts = sight.machine.hosts;
   if (number >= hosts.size())
-    return base::fail(base::Errc::invalid_argument, "--host {}: there {} {} host{}, from 0", number,
-                      hosts.size() == 1 ? "is" : "are", hosts.size(), hosts.size() == 1 ? "" : "s");
+    return fail(Errc::invalid_argument, "--host {}: there {} {} host{}, from 0", number,
+                hosts.size() == 1 ? "is" : "are", hosts.size(), hosts.size() == 1 ? "" : "s");
   hosts = {hosts[number]};
   std::vector<topology::RankLocation> ranks;
   for (topology::RankLocation rank : sight.ranks)
@@ -53,15 +51,15 @@ Result<void> check_that_it_can_be_shown(const Sight& sight, const TopoOptions& o
   if (sight.graphs.empty())
     return {};
   if (options.format != "summary" && options.format != "json")
-    return base::fail(base::Errc::invalid_argument,
-                      "--format {} does not show NCCL's graphs; leave their file out, or use "
-                      "summary or json",
-                      options.format);
+    return fail(Errc::invalid_argument,
+                "--format {} does not show NCCL's graphs; leave their file out, or use "
+                "summary or json",
+                options.format);
   if (sight.machine.hosts.empty() && (options.placement || options.ceilings || options.host))
-    return base::fail(base::Error{base::Errc::invalid_argument,
-                                  options.from.front() + " holds NCCL's graphs and no machine",
-                                  "give a file of the machine too: NCCL_TOPO_DUMP_FILE writes one, "
-                                  "NCCL_GRAPH_DUMP_FILE does not"});
+    return fail(Error{Errc::invalid_argument,
+                      options.from.front() + " holds NCCL's graphs and no machine",
+                      "give a file of the machine too: NCCL_TOPO_DUMP_FILE writes one, "
+                      "NCCL_GRAPH_DUMP_FILE does not"});
   return {};
 }
 
@@ -127,10 +125,10 @@ int present(Sight& sight, const TopoOptions& options) {
 
 int topo_command(const World& world, const TopoOptions& options) {
   if ((options.placement || options.ceilings) && options.format != "summary") {
-    base::Error error{base::Errc::invalid_argument,
-                      fmt::format("--{} is shown by --format summary only, not by {}",
-                                  options.placement ? "placement" : "ceilings", options.format),
-                      "leave --format out"};
+    Error error{Errc::invalid_argument,
+                fmt::format("--{} is shown by --format summary only, not by {}",
+                            options.placement ? "placement" : "ceilings", options.format),
+                "leave --format out"};
     return world.speaks ? give_up(error) : exit_code_of(error);
   }
   if (auto possible = world.speaks ? check_destination(options.output) : Result<void>(); !possible)

@@ -16,24 +16,24 @@
 namespace ncclprobe::cli {
 namespace {
 
-base::Result<std::string> content_of(const std::string& file) {
+Result<std::string> content_of(const std::string& file) {
   if (file == "-")
     return base::read_file("/dev/stdin");
   std::error_code error;
   if (std::filesystem::is_directory(file, error))
-    return base::fail(base::Errc::invalid_argument,
-                      "{} is a folder; give files of it, such as {}/topology.json", file, file);
+    return fail(Errc::invalid_argument,
+                "{} is a folder; give files of it, such as {}/topology.json", file, file);
   return base::read_text(file, topology::k_most_file_bytes);
 }
 
 // The hosts of a run, as its workers saw them, and where its ranks were.
-base::Result<void> add_run(const std::string& file, Sight& sight) {
+Result<void> add_run(const std::string& file, Sight& sight) {
   auto run = store::read_run(file);
   if (!run) {
-    base::Error error = std::move(run.error());
-    if (error.code == base::Errc::protocol)
-      error.code = base::Errc::invalid_argument;
-    return base::fail(std::move(error));
+    Error error = std::move(run.error());
+    if (error.code == Errc::protocol)
+      error.code = Errc::invalid_argument;
+    return fail(std::move(error));
   }
   const auto first = static_cast<int>(sight.machine.hosts.size());
   for (const model::RankPlace& place : run->header.ranks) {
@@ -45,8 +45,8 @@ base::Result<void> add_run(const std::string& file, Sight& sight) {
   }
   for (model::Host& host : run->header.hosts) {
     if (host.topology == topology::Host{})
-      return base::fail(base::Errc::invalid_argument,
-                        "{}: nobody looked at the machine when this was measured", file);
+      return fail(Errc::invalid_argument, "{}: nobody looked at the machine when this was measured",
+                  file);
     sight.machine.hosts.push_back(std::move(host.topology));
   }
   return {};
@@ -54,7 +54,7 @@ base::Result<void> add_run(const std::string& file, Sight& sight) {
 
 } // namespace
 
-base::Result<Sight> read_sight(const std::vector<std::string>& files) {
+Result<Sight> read_sight(const std::vector<std::string>& files) {
   Sight sight;
   for (const std::string& file : files) {
     if (kind_of_file(file) == FileKind::run) {
@@ -64,19 +64,19 @@ base::Result<Sight> read_sight(const std::vector<std::string>& files) {
     NCCLPROBE_TRY_ASSIGN(std::string text, content_of(file));
     auto read = topology::read_any(text, file == "-" ? "standard input" : file);
     if (!read)
-      return base::fail(with_right_command(std::move(read.error()), file));
+      return fail(with_right_command(std::move(read.error()), file));
     if (auto* machine = std::get_if<topology::Machine>(&read->content)) {
       for (topology::Host& host : machine->hosts)
         sight.machine.hosts.push_back(std::move(host));
     } else if (sight.graphs.empty()) {
       sight.graphs = std::move(std::get<std::vector<topology::NcclGraph>>(read->content));
     } else {
-      return base::fail(base::Errc::invalid_argument,
-                        "{}: a second file of NCCL's graphs; give one at a time", file);
+      return fail(Errc::invalid_argument, "{}: a second file of NCCL's graphs; give one at a time",
+                  file);
     }
   }
   if (sight.machine.hosts.empty() && sight.graphs.empty())
-    return base::fail(base::Errc::invalid_argument, "{}: no machine in it", files.front());
+    return fail(Errc::invalid_argument, "{}: no machine in it", files.front());
   return sight;
 }
 

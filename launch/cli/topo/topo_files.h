@@ -22,6 +22,6 @@ struct Sight {
 
 // The hosts of all files, one after the other, and NCCL's graphs of at most one file.
 // Errors: not_found, io, invalid_argument with file and line.
-base::Result<Sight> read_sight(const std::vector<std::string>& files);
+Result<Sight> read_sight(const std::vector<std::string>& files);
 
 } // namespace ncclprobe::cli

@@ -20,8 +20,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Result;
-
 // One supervisor's part.
 struct Part {
   std::string cpus; // that this process may run on

@@ -25,6 +25,6 @@ struct LiveSight {
 // Joins the fleet; one supervisor of each host takes the inventory and, if the options say so, asks
 // NCCL; everybody gets everything. That something cannot be seen is no error. Errors: mismatch, if
 // the ranks were started with different arguments; unavailable (MPI).
-base::Result<Sight> look_around(const World& world, const TopoOptions& options, LiveSight& live);
+Result<Sight> look_around(const World& world, const TopoOptions& options, LiveSight& live);
 
 } // namespace ncclprobe::cli

@@ -21,8 +21,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Result;
-
 constexpr std::chrono::seconds k_tool_patience{30};
 constexpr const char* k_list_name = "README.txt";
 
@@ -53,7 +51,7 @@ File tool(const World& world, const std::string& name, const std::vector<std::st
 
 Result<std::string> text_or(const std::string& text, const char* why) {
   if (text.empty())
-    return base::fail(base::Errc::unavailable, "{}", why);
+    return fail(Errc::unavailable, "{}", why);
   return text;
 }
 
@@ -101,8 +99,7 @@ Result<std::string> record_host(const World& world, const TopoOptions& options, 
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error)
-    return base::fail(base::Errc::io, "cannot make the folder {}: {}", folder.string(),
-                      error.message());
+    return fail(Errc::io, "cannot make the folder {}: {}", folder.string(), error.message());
   const auto to = [&](const std::string& name) {
     return base::Destination{folder / name, options.output.overwrite};
   };
@@ -155,9 +152,8 @@ int record(const World& world, const TopoOptions& options, const Sight& sight, L
   std::string said;
   if (live.first_here) {
     auto recorded = record_host(world, options, sight, live, number);
-    said = recorded
-               ? "+" + *recorded
-               : (recorded.error().code == base::Errc::io ? "-" : "!") + recorded.error().text();
+    said = recorded ? "+" + *recorded
+                    : (recorded.error().code == Errc::io ? "-" : "!") + recorded.error().text();
   }
   int exit_code = base::k_exit_ok;
   std::string text;
@@ -175,7 +171,7 @@ int record(const World& world, const TopoOptions& options, const Sight& sight, L
     return base::k_exit_ok;
   if (exit_code == base::k_exit_ok)
     return show(text, exit_code);
-  give_up({base::Errc::io, text, ""});
+  give_up({Errc::io, text, ""});
   return exit_code;
 }
 

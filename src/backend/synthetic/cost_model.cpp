@@ -24,8 +24,7 @@ std::int64_t whole_number(const std::string& name, const std::string& text, std:
   std::int64_t value = -1;
   auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc{} || end != text.data() + text.size() || value < 0 || value > most)
-    base::raise(base::Errc::invalid_argument, "{}={}: expected a whole number from 0 to {}", name,
-                text, most);
+    raise(Errc::invalid_argument, "{}={}: expected a whole number from 0 to {}", name, text, most);
   return value;
 }
 
@@ -39,8 +38,8 @@ std::int64_t parse_rate(const std::string& name, const std::string& text) {
       fraction.empty() ? 0 : whole_number(name, (fraction + "00").substr(0, 3), 999);
   std::int64_t rate = whole * 1000 + thousandths;
   if (rate <= 0 || fraction.size() > 3 || (point != std::string::npos && fraction.empty()))
-    base::raise(base::Errc::invalid_argument,
-                "{}={}: expected a positive number with at most 3 decimals", name, text);
+    raise(Errc::invalid_argument, "{}={}: expected a positive number with at most 3 decimals", name,
+          text);
   return rate;
 }
 
@@ -58,7 +57,7 @@ SyntheticSettings SyntheticSettings::parse(const std::map<std::string, std::stri
     else if (name == "NCCLPROBE_SYNTHETIC_COPY_PPM")
       settings.copy_ppm = whole_number(name, text, 100 * k_million);
     else if (name == "NCCLPROBE_SYNTHETIC_FAIL")
-      settings.failure = base::value_or_throw(model::parse_enum<Failure>(text, name));
+      settings.failure = value_or_throw(model::parse_enum<Failure>(text, name));
   }
   return settings;
 }

@@ -36,7 +36,7 @@ struct SyntheticSettings {
   std::int64_t copy_ppm = 0;
   Failure failure = Failure::none;
 
-  // Throws base::Exception (invalid_argument) naming the variable.
+  // Throws Exception (invalid_argument) naming the variable.
   static SyntheticSettings parse(const std::map<std::string, std::string>& environment);
 };
 

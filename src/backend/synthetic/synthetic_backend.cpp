@@ -14,7 +14,6 @@ namespace ncclprobe::backend {
 
 namespace {
 
-using base::Errc;
 using Failure = SyntheticSettings::Failure;
 
 // State that all objects of one backend share.
@@ -77,7 +76,7 @@ public:
 
 private:
   [[noreturn]] static void refuse() {
-    base::raise(Errc::unsupported, "the synthetic backend holds no data");
+    raise(Errc::unsupported, "the synthetic backend holds no data");
   }
   std::uint64_t bytes_;
   int device_;
@@ -221,11 +220,11 @@ public:
   void enqueue(const CollectiveCall& call, Stream& stream) override {
     fail_if_asked();
     if (!is_one_call(call.collective))
-      base::raise(Errc::invalid_argument, "{} is written as sends and receives",
-                  to_string(call.collective));
+      raise(Errc::invalid_argument, "{} is written as sends and receives",
+            to_string(call.collective));
     if (call.collective == model::Collective::all_to_all &&
         &call.send.buffer == &call.receive.buffer && call.send.offset == call.receive.offset)
-      base::raise(Errc::unsupported, "all_to_all cannot work in place");
+      raise(Errc::unsupported, "all_to_all cannot work in place");
     std::int64_t cost =
         synthetic_cost_ns(world_.settings, call.collective, call.count, call.type, size_);
     auto& on = static_cast<SyntheticStream&>(stream);
@@ -263,9 +262,9 @@ private:
 
   void fail_if_asked() const {
     if (world_.settings.failure == Failure::error)
-      base::raise(Errc::failed, "planted error (NCCLPROBE_SYNTHETIC_FAIL=error)");
+      raise(Errc::failed, "planted error (NCCLPROBE_SYNTHETIC_FAIL=error)");
     if (world_.settings.failure == Failure::unsupported)
-      base::raise(Errc::unsupported, "planted refusal (NCCLPROBE_SYNTHETIC_FAIL=unsupported)");
+      raise(Errc::unsupported, "planted refusal (NCCLPROBE_SYNTHETIC_FAIL=unsupported)");
     if (world_.settings.failure == Failure::crash)
       std::abort();
   }
@@ -329,7 +328,7 @@ public:
                                                      std::span<const Member> local,
                                                      Rendezvous& rendezvous) override {
     if (world_.settings.failure == Failure::start)
-      base::raise(Errc::failed, "planted error (NCCLPROBE_SYNTHETIC_FAIL=start)");
+      raise(Errc::failed, "planted error (NCCLPROBE_SYNTHETIC_FAIL=start)");
     std::shared_ptr<PeerClocks> peer_clocks;
     if (world_.tracer != nullptr && !local.empty())
       peer_clocks = PeerClocks::connect(key, ranks, local, rendezvous);
@@ -346,7 +345,7 @@ public:
   void group_begin() override { ++world_.group_depth; }
   void group_end() override {
     if (world_.group_depth == 0)
-      base::raise(Errc::invalid_argument, "group_end without group_begin");
+      raise(Errc::invalid_argument, "group_end without group_begin");
     if (--world_.group_depth > 0)
       return;
     end_transfers(world_);

@@ -13,10 +13,6 @@
 namespace ncclprobe::workload {
 namespace {
 
-using base::Errc;
-using base::fail;
-using base::Result;
-
 // The selectable sizes.
 struct Chosen {
   std::string name;
@@ -230,8 +226,8 @@ Result<ModelSpec> make_model(std::string_view name, const ModelOptions& options)
     std::string names;
     for (const CatalogueEntry& one : all)
       names += one.known.name + ", ";
-    return fail(base::Error{Errc::invalid_argument, fmt::format("'{}' is not a known model", name),
-                            "known are " + names + "linear:WIDTHxDEPTH"});
+    return fail(Error{Errc::invalid_argument, fmt::format("'{}' is not a known model", name),
+                      "known are " + names + "linear:WIDTHxDEPTH"});
   }
   int blocks = options.blocks;
   if (colon < name.size()) {

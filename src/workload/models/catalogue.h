@@ -35,6 +35,6 @@ struct ModelOptions {
 // with bias. A model with fewer blocks keeps its embedding and head; its name contains the number
 // ("llama3-70b:4") and is accepted here again. Errors: invalid_argument for an unknown name, a
 // sequence length that the model cannot have, or more blocks than it has.
-base::Result<ModelSpec> make_model(std::string_view name, const ModelOptions& options = {});
+Result<ModelSpec> make_model(std::string_view name, const ModelOptions& options = {});
 
 } // namespace ncclprobe::workload

@@ -15,9 +15,6 @@
 namespace ncclprobe::workload {
 namespace {
 
-using base::Errc;
-using base::fail;
-using base::Result;
 using nlohmann::json;
 
 // Prevents overflow of all sums and products of sizes.
@@ -31,7 +28,7 @@ public:
   Node(const json& value, std::string path) : value_(&value), path_(std::move(path)) {}
 
   [[noreturn]] void wrong(const std::string& what, std::string hint = "") const {
-    throw base::Exception(
+    throw Exception(
         {Errc::invalid_argument, path_.empty() ? what : path_ + ": " + what, std::move(hint)});
   }
 
@@ -225,8 +222,8 @@ private:
 Result<ModelSpec> read_document(const json& document, const std::string& file) {
   try {
     return Reader().read(Node(document, ""));
-  } catch (const base::Exception& wrong) {
-    return base::with_context(wrong.error(), file);
+  } catch (const Exception& wrong) {
+    return with_context(wrong.error(), file);
   }
 }
 
@@ -280,8 +277,8 @@ Result<ModelSpec> parse_model_toml(const std::string& text, const std::string& f
 
 Result<ModelSpec> read_model_file(const std::filesystem::path& path) {
   if (path.extension() != ".json" && path.extension() != ".toml")
-    return fail(base::Error{Errc::unsupported, path.string() + ": not a model file",
-                            "they end in .json or .toml"});
+    return fail(Error{Errc::unsupported, path.string() + ": not a model file",
+                      "they end in .json or .toml"});
   NCCLPROBE_TRY_ASSIGN(const std::string text, base::read_text(path, k_most_bytes));
   return path.extension() == ".json" ? parse_model_json(text, path.string())
                                      : parse_model_toml(text, path.string());

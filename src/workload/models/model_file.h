@@ -28,10 +28,10 @@ namespace ncclprobe::workload {
 // Reads .json or .toml, by the suffix. Errors: not_found, io, unsupported (another suffix);
 // invalid_argument if the content is not a model, with file, place (line or path of keys) and what
 // is expected there.
-base::Result<ModelSpec> read_model_file(const std::filesystem::path& path);
+Result<ModelSpec> read_model_file(const std::filesystem::path& path);
 
-base::Result<ModelSpec> parse_model_json(const std::string& text, const std::string& file);
-base::Result<ModelSpec> parse_model_toml(const std::string& text, const std::string& file);
+Result<ModelSpec> parse_model_json(const std::string& text, const std::string& file);
+Result<ModelSpec> parse_model_toml(const std::string& text, const std::string& file);
 
 // Text that parse_model_json() reads back unchanged.
 std::string write_model_json(const ModelSpec& spec);
@@ -40,6 +40,6 @@ std::string write_model_json(const ModelSpec& spec);
 bool is_model_file(const std::string& name_or_file);
 
 // The options must not be combined with a file, which contains their values.
-base::Result<ModelSpec> find_model(const std::string& name_or_file, const ModelOptions& options);
+Result<ModelSpec> find_model(const std::string& name_or_file, const ModelOptions& options);
 
 } // namespace ncclprobe::workload

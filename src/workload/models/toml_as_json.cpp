@@ -12,18 +12,18 @@
 
 namespace ncclprobe::workload {
 
-base::Result<nlohmann::json> toml_as_json(const std::string& text, const std::string& file) {
+Result<nlohmann::json> toml_as_json(const std::string& text, const std::string& file) {
   NCCLPROBE_TRY(base::check_toml_limits(text, file));
   try {
     std::ostringstream out;
     out << toml::json_formatter{toml::parse(text, file)};
     return nlohmann::json::parse(out.str());
   } catch (const toml::parse_error& error) {
-    return base::fail(base::Errc::invalid_argument, "{}:{}: {}", file, error.source().begin.line,
-                      error.description());
+    return fail(Errc::invalid_argument, "{}:{}: {}", file, error.source().begin.line,
+                error.description());
   } catch (const nlohmann::json::exception&) {
     // JSON cannot represent infinity.
-    return base::fail(base::Errc::invalid_argument, "{}: a number in it is not finite", file);
+    return fail(Errc::invalid_argument, "{}: a number in it is not finite", file);
   }
 }
 

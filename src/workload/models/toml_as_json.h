@@ -12,6 +12,6 @@ namespace ncclprobe::workload {
 
 // The TOML text as a JSON document, with dates as text. (toml++ compiles slowly, so only this file
 // includes it for models.) Errors: invalid_argument, with file and line.
-base::Result<nlohmann::json> toml_as_json(const std::string& text, const std::string& file);
+Result<nlohmann::json> toml_as_json(const std::string& text, const std::string& file);
 
 } // namespace ncclprobe::workload
