@@ -32,6 +32,11 @@ concept WrittenAs = requires(Writer& out, const T& value) {
 };
 
 template <typename T>
+concept ReadAs = requires(Reader& in, T& value) {
+  read_as(in, value);
+};
+
+template <typename T>
 constexpr auto numbered_names() {
   constexpr auto names = enum_names(T{});
   std::array<EnumName, names.size()> all{};
@@ -225,7 +230,7 @@ void read_value(Reader& in, T& value) {
       raise(Errc::protocol, "{} is too large for this field", number);
     return static_cast<T>(number);
   };
-  if constexpr (WrittenAs<T>) {
+  if constexpr (ReadAs<T>) {
     read_as(in, value);
   } else if constexpr (Described<T>) {
     in.object();

@@ -15,7 +15,7 @@ namespace ncclprobe::base {
 template <typename Type>
 struct Of {};
 
-// Documents of other versions may lack the field; it then has its default value.
+// Documents of other versions may lack the field, or have null for it; it then has its default.
 struct Lenient {};
 inline constexpr Lenient lenient;
 // Like lenient, and also omitted while it has its default. Older documents, and hashes of them,

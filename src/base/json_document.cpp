@@ -105,7 +105,7 @@ public:
     Open& object = open_.back();
     auto found = object.value->find(name);
     object.key = nullptr;
-    if (found == object.value->end()) {
+    if (found == object.value->end() || (missing == IfMissing::skip && found->is_null())) {
       if (missing == IfMissing::refuse)
         raise(Errc::protocol, "key '{}' not found", name);
       return false;
@@ -162,7 +162,7 @@ std::string words_of(const json::exception& error) {
 }
 
 template <typename Parse>
-Result<void> read_tree(Parse parse, Readable value, JsonPlace* place) {
+Result<void> read_parsed(Parse parse, Readable value, JsonPlace* place) {
   json tree;
   try {
     tree = parse();
@@ -173,18 +173,7 @@ Result<void> read_tree(Parse parse, Readable value, JsonPlace* place) {
   } catch (const json::exception& error) { // a number outside the range of double
     return fail(Errc::protocol, "{}", words_of(error));
   }
-  JsonReader reader(tree);
-  try {
-    value.read(reader, value.value);
-    return {};
-  } catch (const Exception& error) {
-    std::string where = reader.element_name();
-    if (place != nullptr)
-      place->element = where;
-    else if (!where.empty())
-      return with_context(error.error(), where);
-    return fail(error.error());
-  }
+  return read_json_tree(tree, value, place);
 }
 
 } // namespace
@@ -210,16 +199,31 @@ std::string json_or_cbor(Writable value) {
   }
 }
 
+Result<void> read_json_tree(const json& tree, Readable value, JsonPlace* place) {
+  JsonReader reader(tree);
+  try {
+    value.read(reader, value.value);
+    return {};
+  } catch (const Exception& error) {
+    std::string where = reader.element_name();
+    if (place != nullptr)
+      place->element = where;
+    else if (!where.empty())
+      return with_context(error.error(), where);
+    return fail(error.error());
+  }
+}
+
 Result<void> read_json(std::string_view text, Readable value, JsonPlace* place) {
-  return read_tree([&] { return json::parse(text); }, value, place);
+  return read_parsed([&] { return json::parse(text); }, value, place);
 }
 
 Result<void> read_json_or_cbor(std::string_view bytes, Readable value) {
   const bool is_text =
       bytes.starts_with('{') || bytes.starts_with('['); // not the start of a list or object in CBOR
   NCCLPROBE_TRY(is_text ? check_json_limits(bytes, "it") : check_cbor_limits(bytes, "it"));
-  return read_tree([&] { return is_text ? json::parse(bytes) : json::from_cbor(bytes); }, value,
-                   nullptr);
+  return read_parsed([&] { return is_text ? json::parse(bytes) : json::from_cbor(bytes); }, value,
+                     nullptr);
 }
 
 } // namespace ncclprobe::base

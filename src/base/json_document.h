@@ -49,6 +49,8 @@ struct JsonPlace {
 // Without `place` the error message names the element. Errors: protocol, with the reason: not JSON,
 // a field that is missing or has another type, an unknown name.
 Result<void> read_json(std::string_view text, Readable value, JsonPlace* place = nullptr);
+// The same for a document that is parsed already.
+Result<void> read_json_tree(const nlohmann::json& tree, Readable value, JsonPlace* place = nullptr);
 // Checks the limits of document_limits.h first.
 Result<void> read_json_or_cbor(std::string_view bytes, Readable value);
 

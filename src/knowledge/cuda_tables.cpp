@@ -11,23 +11,30 @@
 namespace ncclprobe::knowledge {
 namespace {
 
-std::optional<VersionNumber> version_of(const nlohmann::json& object, const char* field) {
-  std::string text = text_of(object, field);
-  if (text.empty())
-    return std::nullopt;
-  return value_or_throw(parse_version(text));
-}
+struct DriverFamily {
+  int major = 0; // of CUDA
+  VersionNumber driver_least;
+};
+struct CompatPackage {
+  VersionNumber cuda;
+  std::vector<int> driver_branches;
+};
+struct PtxIsa {
+  VersionNumber isa, cuda;
+};
+NCCLPROBE_FIELDS(DriverFamily, major, driver_least)
+NCCLPROBE_FIELDS(CompatPackage, cuda, driver_branches)
+NCCLPROBE_FIELDS(PtxIsa, isa, cuda)
 
 } // namespace
 
+NCCLPROBE_PARTLY_LENIENT_FIELDS(Toolkit, (name, version), (driver_packaged, note))
+NCCLPROBE_PARTLY_LENIENT_FIELDS(CudaTarget, (target, architecture, sources),
+                                (first_cuda, first_driver_branch, last_driver_branch, last_cuda,
+                                 note))
+
 const std::vector<Toolkit>& cuda_toolkits() {
-  static const std::vector<Toolkit> all = [] {
-    std::vector<Toolkit> made;
-    for (const auto& one : section("cuda", "toolkits"))
-      made.push_back({text_of(one, "toolkit"), *version_of(one, "version"),
-                      version_of(one, "driver_packaged"), text_of(one, "note")});
-    return made;
-  }();
+  static const auto all = rows<Toolkit>("cuda", "toolkits");
   return all;
 }
 
@@ -39,47 +46,35 @@ std::optional<VersionNumber> full_driver(const VersionNumber& cuda) {
 }
 
 std::optional<VersionNumber> minor_compatibility_driver(int cuda_major) {
-  static const auto families = section("cuda", "minor_version_families");
-  for (const auto& one : families)
-    if (one.at("major") == cuda_major)
-      return version_of(one, "driver_least");
+  static const auto families = rows<DriverFamily>("cuda", "minor_version_families");
+  for (const DriverFamily& one : families)
+    if (one.major == cuda_major)
+      return one.driver_least;
   return std::nullopt;
 }
 
 const std::vector<CudaTarget>& cuda_targets() {
-  static const std::vector<CudaTarget> all = [] {
-    std::vector<CudaTarget> made;
-    for (const auto& one : section("cuda", "targets"))
-      made.push_back({value_or_throw(parse_code_target(text_of(one, "sm"))),
-                      text_of(one, "architecture"), version_of(one, "first_cuda"),
-                      version_of(one, "first_driver_branch"), version_of(one, "last_driver_branch"),
-                      version_of(one, "last_cuda_offline"), text_of(one, "note"),
-                      texts_of(one, "sources")});
-    return made;
-  }();
+  static const auto all = rows<CudaTarget>("cuda", "targets");
   return all;
 }
 
 const CudaTarget* cuda_target(const ComputeCapability& capability) {
-  auto found = std::ranges::find_if(cuda_targets(), [&](const auto& one) {
-    return one.target == CodeTarget{capability, Reach::portable};
-  });
+  auto found = std::ranges::find(cuda_targets(), CodeTarget{capability, Reach::portable},
+                                 &CudaTarget::target);
   return found == cuda_targets().end() ? nullptr : &*found;
 }
 
 std::vector<int> compat_driver_branches(const VersionNumber& cuda) {
-  for (const auto& one : section("cuda", "compat_packages")) {
-    const VersionNumber package = *version_of(one, "cuda");
-    if (package.major() == cuda.major() && package.minor() == cuda.minor())
-      return one.at("driver_branches").get<std::vector<int>>();
-  }
+  for (const CompatPackage& one : rows<CompatPackage>("cuda", "compat_packages"))
+    if (one.cuda.major() == cuda.major() && one.cuda.minor() == cuda.minor())
+      return one.driver_branches;
   return {};
 }
 
 std::optional<VersionNumber> cuda_of_ptx_isa(const VersionNumber& isa) {
-  for (const auto& one : section("cuda", "ptx_isas"))
-    if (version_of(one, "isa") == isa)
-      return version_of(one, "cuda");
+  for (const PtxIsa& one : rows<PtxIsa>("cuda", "ptx_isas"))
+    if (one.isa == isa)
+      return one.cuda;
   return std::nullopt;
 }
 

@@ -17,12 +17,14 @@ nlohmann::json section(std::string_view name, const char* part) {
   return nlohmann::json::parse(text).at(part);
 }
 
+NCCLPROBE_PARTLY_LENIENT_FIELDS(Source, (what, grade), (url))
+
 const std::vector<Source>& sources() {
   static const std::vector<Source> all = [] {
     std::vector<Source> made;
     const nlohmann::json parsed = section("sources", "sources");
     for (const auto& [key, value] : parsed.items())
-      made.push_back({key, text_of(value, "url"), text_of(value, "what"), text_of(value, "grade")});
+      made.emplace_back(value_of<Source>(value)).key = key;
     return made;
   }();
   return all;

@@ -15,55 +15,22 @@
 #include <stdexcept>
 
 namespace ncclprobe::knowledge {
+
+NCCLPROBE_LENIENT_FIELDS(NvlinkFacts, present, generation, links, gb_per_s, via, bridged_gpus)
+NCCLPROBE_LENIENT_FIELDS(GpuSources, capability, card, nvlink)
+NCCLPROBE_PARTLY_LENIENT_FIELDS(GpuModel,
+                                (name, family, capability, architecture, segment, memory_gb,
+                                 memory_type, sources),
+                                (arm_host, memory_gb_per_s, nvlink, host_link, host_link_gb_per_s,
+                                 power_w, form_factor, pci_device_ids, note))
+NCCLPROBE_PARTLY_LENIENT_FIELDS(GpuFeatures, (capabilities, tensor_types, sources),
+                                (tensor_core_generation, bf16_ops, tf32, fp8, fp4, async_copy, tma,
+                                 clusters, multicast, shared_memory_kb, note))
+NCCLPROBE_FIELDS(PcieGeneration, generation, gt_per_s, x16_gb_per_s, nccl_x16_gb_per_s)
+NCCLPROBE_PARTLY_LENIENT_FIELDS(NvlinkGeneration, (generation, examples),
+                                (link_gb_per_s, links_most, gpu_gb_per_s, nccl_link_gb_per_s, note))
+
 namespace {
-
-// A model's own field, or else its family's.
-class Fields {
-public:
-  Fields(const nlohmann::json& model, const nlohmann::json& family)
-      : model_(model), family_(family) {}
-
-  std::string text(const char* name) const { return text_of(owner(name), name); }
-  template <typename T>
-  std::optional<T> value(const char* name) const {
-    return optional_of<T>(owner(name), name);
-  }
-  // From the model under `own`, or else from the family.
-  std::vector<std::string> sources(const char* own, const char* of_family) const {
-    return model_.contains(own) ? texts_of(model_, own)
-                                : texts_of(family_.at("sources"), of_family);
-  }
-
-private:
-  const nlohmann::json& owner(const char* name) const {
-    return model_.contains(name) ? model_ : family_;
-  }
-
-  const nlohmann::json& model_;
-  const nlohmann::json& family_;
-};
-
-Segment segment_of(const std::string& text) {
-  for (const auto& [segment, name] : enum_names(Segment{}))
-    if (name == text)
-      return segment;
-  throw std::logic_error("no segment '" + text + "'");
-}
-
-// "none", an object, or null for what is not sourced.
-std::optional<NvlinkFacts> nvlink_of(const Fields& fields) {
-  auto link = fields.value<nlohmann::json>("nvlink");
-  if (!link)
-    return std::nullopt;
-  if (*link == "none")
-    return NvlinkFacts{};
-  return NvlinkFacts{true,
-                     text_of(*link, "generation"),
-                     optional_of<int>(*link, "links"),
-                     optional_of<double>(*link, "gb_per_s"),
-                     text_of(*link, "via"),
-                     optional_of<int>(*link, "bridged_gpus")};
-}
 
 // "4 x16", "5" (width not sourced), "none", or nothing.
 void read_pcie(std::string_view text, GpuModel& into) {
@@ -85,32 +52,23 @@ void read_pcie(std::string_view text, GpuModel& into) {
   into.pcie_gb_per_s = pcie_gb_per_s(*into.pcie_generation, *into.pcie_width);
 }
 
-GpuModel model_of(const nlohmann::json& one, const nlohmann::json& family) {
-  const Fields fields(one, family);
-  GpuModel model;
-  model.name = text_of(one, "name");
-  model.family = text_of(family, "family");
-  model.capability = value_or_throw(parse_compute_capability(fields.text("capability")));
-  model.architecture = fields.text("architecture");
-  model.segment = segment_of(fields.text("segment"));
-  model.arm_host = fields.text("host") == "arm";
-  model.memory_gb = fields.value<double>("memory_gb");
-  model.memory_type = fields.text("memory_type");
-  model.memory_gb_per_s = fields.value<double>("memory_gb_per_s");
-  read_pcie(fields.text("pcie"), model);
-  model.nvlink = nvlink_of(fields);
-  if (auto link = fields.value<nlohmann::json>("host_link")) {
-    model.host_link = text_of(*link, "type");
-    model.host_link_gb_per_s = optional_of<double>(*link, "gb_per_s");
-  }
-  model.power_w = fields.value<double>("power_w");
-  model.form_factor = fields.text("form_factor");
-  model.pci_device_ids = texts_of(one, "pci_device_ids");
-  model.note = fields.text("note");
-  model.sources = {fields.sources("capability_sources", "capability"), texts_of(one, "sources"),
-                   fields.sources("nvlink_sources", "nvlink")};
+// `one` with what its family says of all its models. (A null is its own: not sourced.)
+GpuModel model_of(nlohmann::json one, const nlohmann::json& family) {
+  const nlohmann::json& common = family.at("sources");
+  nlohmann::json sources{{"card", one.at("sources")}};
+  for (const char* kind : {"capability", "nvlink"})
+    sources[kind] =
+        one.value(fmt::format("{}_sources", kind), common.value(kind, nlohmann::json()));
+  for (const auto& [field, value] : family.items())
+    one.emplace(field, value);
+  one["sources"] = sources;
+  if (one.value("nvlink", nlohmann::json()) == "none")
+    one["nvlink"] = nlohmann::json::object();
+  auto model = value_of<GpuModel>(one);
+  if (auto pcie = one.find("pcie"); pcie != one.end() && pcie->is_string())
+    read_pcie(pcie->get<std::string>(), model);
   model.names = {words_of_gpu_name(model.name)};
-  for (const std::string& name : texts_of(one, "driver_names"))
+  for (const std::string& name : one.value("driver_names", std::vector<std::string>{}))
     model.names.push_back(words_of_gpu_name(name));
   return model;
 }
@@ -198,29 +156,7 @@ bool all_without_nvlink(const std::vector<const GpuModel*>& models) {
 }
 
 const GpuFeatures* gpu_features(const ComputeCapability& capability) {
-  static const std::vector<GpuFeatures> all = [] {
-    std::vector<GpuFeatures> made;
-    for (const auto& one : section("gpus", "features")) {
-      GpuFeatures features;
-      for (const std::string& text : texts_of(one, "capabilities"))
-        features.capabilities.push_back(value_or_throw(parse_compute_capability(text)));
-      features.tensor_core_generation = text_of(one, "tensor_core");
-      features.tensor_types = texts_of(one, "tensor_types");
-      features.bf16_ops = optional_of<bool>(one, "bf16_ops");
-      features.tf32 = optional_of<bool>(one, "tf32");
-      features.fp8 = optional_of<bool>(one, "fp8");
-      features.fp4 = optional_of<bool>(one, "fp4");
-      features.async_copy = optional_of<bool>(one, "async_copy");
-      features.tma = optional_of<bool>(one, "tma");
-      features.clusters = optional_of<bool>(one, "clusters");
-      features.multicast = optional_of<bool>(one, "nvls_multicast");
-      features.shared_memory_kb = optional_of<int>(one, "smem_per_sm_kb");
-      features.note = text_of(one, "note");
-      features.sources = texts_of(one, "sources");
-      made.push_back(std::move(features));
-    }
-    return made;
-  }();
+  static const auto all = rows<GpuFeatures>("gpus", "features");
   for (const GpuFeatures& one : all)
     if (std::ranges::find(one.capabilities, capability) != one.capabilities.end())
       return &one;
@@ -228,35 +164,19 @@ const GpuFeatures* gpu_features(const ComputeCapability& capability) {
 }
 
 const std::vector<PcieGeneration>& pcie_generations() {
-  static const std::vector<PcieGeneration> all = [] {
-    std::vector<PcieGeneration> made;
-    for (const auto& one : section("gpus", "pcie_generations"))
-      made.push_back({one.at("gen"), one.at("gt_per_s"),
-                      one.at("theoretical_gbps_x16_per_dir").get<double>() / 16,
-                      one.at("nccl_planning_gbps_x16")});
-    return made;
-  }();
+  static const auto all = rows<PcieGeneration>("gpus", "pcie_generations");
   return all;
 }
 
 std::optional<double> pcie_gb_per_s(int generation, int width) {
   for (const PcieGeneration& one : pcie_generations())
     if (one.generation == generation && width > 0)
-      return one.lane_gb_per_s * width;
+      return one.x16_gb_per_s / 16 * width;
   return std::nullopt;
 }
 
 const std::vector<NvlinkGeneration>& nvlink_generations() {
-  static const std::vector<NvlinkGeneration> all = [] {
-    std::vector<NvlinkGeneration> made;
-    for (const auto& one : section("gpus", "nvlink_generations"))
-      made.push_back({text_of(one, "generation"), optional_of<double>(one, "link_gbps_per_dir"),
-                      optional_of<int>(one, "links_max_per_gpu"),
-                      optional_of<double>(one, "gpu_gbps_per_dir"),
-                      optional_of<double>(one, "nccl_planning_gbps_per_link"),
-                      texts_of(one, "example_gpus"), text_of(one, "note")});
-    return made;
-  }();
+  static const auto all = rows<NvlinkGeneration>("gpus", "nvlink_generations");
   return all;
 }
 

@@ -112,7 +112,7 @@ const GpuFeatures* gpu_features(const ComputeCapability& capability);
 struct PcieGeneration {
   int generation = 0;
   double gt_per_s = 0;
-  double lane_gb_per_s = 0;     // theoretical
+  double x16_gb_per_s = 0;      // theoretical
   double nccl_x16_gb_per_s = 0; // NCCL's planning figure
 };
 const std::vector<PcieGeneration>& pcie_generations();

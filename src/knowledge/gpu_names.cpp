@@ -88,6 +88,13 @@ bool any_stands_for(const NameWords& asked, std::string_view word) {
   return std::ranges::any_of(asked, [&](const std::string& one) { return stands_for(one, word); });
 }
 
+struct Vendor : OtherVendor {
+  std::vector<std::string> words;
+  std::vector<std::string> numbered; // words that a number follows: "mi300x"
+};
+
+NCCLPROBE_FIELDS(Vendor, vendor, words, numbered, instead)
+
 } // namespace
 
 NameWords words_of_gpu_name(std::string_view name) {
@@ -146,17 +153,16 @@ std::optional<double> memory_gb_in(const NameWords& words) {
 
 std::optional<OtherVendor> other_vendor(std::string_view name) {
   const NameWords words = plain_words(name);
-  for (const auto& one : section("gpus", "other_vendors")) {
-    bool its = false;
-    for (const std::string& word : texts_of(one, "words"))
-      its = its || has(words, word);
-    // "mi300x": a number follows
-    for (const std::string& prefix : texts_of(one, "numbered"))
-      for (const std::string& word : words)
-        its = its || (word.size() > prefix.size() && word.starts_with(prefix) &&
-                      is_digit(word[prefix.size()]));
-    if (its && !has(words, "nvidia"))
-      return OtherVendor{text_of(one, "vendor"), text_of(one, "instead")};
+  for (const Vendor& one : rows<Vendor>("gpus", "other_vendors")) {
+    auto is_its = [&](std::string_view word) {
+      return has(one.words, word) ||
+             std::ranges::any_of(one.numbered, [&](const std::string& prefix) {
+               return word.size() > prefix.size() && word.starts_with(prefix) &&
+                      is_digit(word[prefix.size()]);
+             });
+    };
+    if (std::ranges::any_of(words, is_its) && !has(words, "nvidia"))
+      return one;
   }
   return std::nullopt;
 }

@@ -27,14 +27,4 @@ const Xid* xid(int number);
 // "RESET_GPU" as text: "drain the node and reset the GPU".
 std::string action_text(const std::string& action);
 
-// A bit of nvmlDeviceGetCurrentClocksEventReasons.
-struct ClockEventReason {
-  std::uint64_t bit = 0;
-  std::string name;     // "SwPowerCap"
-  std::string label;    // "power cap"
-  std::string severity; // "info", "warn", "fail"
-  std::string meaning;
-};
-const std::vector<ClockEventReason>& clock_event_reasons();
-
 } // namespace ncclprobe::knowledge

@@ -2,39 +2,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/json_document.h"
 #include "knowledge/compute_capability.h"
+#include "knowledge/document.h"
+#include "knowledge/version_number.h"
 
 #include <nlohmann/json.hpp>
 
-#include <optional>
-#include <string>
 #include <vector>
 
-// Reads the embedded documents: null and a missing field both mean "not sourced".
+// Reads the embedded documents into types that describe themselves: null and a missing field both
+// mean "not sourced".
 namespace ncclprobe::knowledge {
 
-inline std::string text_of(const nlohmann::json& object, const char* field) {
-  auto found = object.find(field);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
+inline void read_as(base::Reader& in, VersionNumber& version) {
+  version = value_or_throw(parse_version(in.text()));
+}
+inline void read_as(base::Reader& in, ComputeCapability& capability) {
+  capability = value_or_throw(parse_compute_capability(in.text()));
+}
+inline void read_as(base::Reader& in, CodeTarget& target) {
+  target = value_or_throw(parse_code_target(in.text()));
 }
 
+// Throws base::Exception, which is a defect of the document.
 template <typename T>
-std::optional<T> optional_of(const nlohmann::json& object, const char* field) {
-  auto found = object.find(field);
-  if (found == object.end() || found->is_null())
-    return std::nullopt;
-  return found->get<T>();
+T value_of(const nlohmann::json& part) {
+  T value{};
+  value_or_throw(base::read_json_tree(part, base::readable(value)));
+  return value;
 }
-
-inline std::vector<std::string> texts_of(const nlohmann::json& object, const char* field) {
-  return optional_of<std::vector<std::string>>(object, field).value_or(std::vector<std::string>{});
-}
-
-inline std::vector<CodeTarget> targets_of(const nlohmann::json& object, const char* field) {
-  std::vector<CodeTarget> all;
-  for (const std::string& text : texts_of(object, field))
-    all.push_back(value_or_throw(parse_code_target(text)));
-  return all;
+template <typename T>
+std::vector<T> rows(std::string_view document, const char* part) {
+  return value_of<std::vector<T>>(section(document, part));
 }
 
 } // namespace ncclprobe::knowledge

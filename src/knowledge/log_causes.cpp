@@ -25,51 +25,16 @@ constexpr std::array k_subjects = {"driver",  "gpu",      "container", "cuda",  
 // The cause for an Xid without a known meaning.
 constexpr const char* k_unknown_xid = "unknown-xid";
 
-// A plain string is a line without conditions.
-LogSign sign_of(const nlohmann::json& one, bool proves) {
-  LogSign sign;
-  sign.proves = proves;
-  if (one.is_string()) {
-    sign.line = one.get<std::string>();
-    return sign;
-  }
-  sign.line = text_of(one, "line");
-  sign.unless = text_of(one, "unless");
-  sign.with = text_of(one, "with");
-  sign.without = text_of(one, "without");
-  sign.transport = text_of(one, "transport");
-  if (one.contains("severity"))
-    sign.severity =
-        base::value_or_throw(base::parse_enum<CauseSeverity>(text_of(one, "severity"), "severity"));
-  return sign;
-}
+struct CauseRow : LogCause {
+  std::vector<LogSign> proof, fit; // as they stand in the document
+};
 
-void add_signs(const nlohmann::json& one, const char* field, bool proves, LogCause& cause) {
-  if (one.contains(field))
-    for (const auto& sign : one.at(field))
-      cause.signs.push_back(sign_of(sign, proves));
-}
-
-LogCause cause_of(const nlohmann::json& one) {
-  LogCause cause;
-  cause.id = text_of(one, "id");
-  cause.title = text_of(one, "title");
-  cause.role = base::value_or_throw(base::parse_enum<CauseRole>(text_of(one, "role"), "role"));
-  cause.layer = text_of(one, "layer");
-  cause.severity =
-      base::value_or_throw(base::parse_enum<CauseSeverity>(text_of(one, "severity"), "severity"));
-  add_signs(one, "proof", true, cause);
-  add_signs(one, "fit", false, cause);
-  cause.because = texts_of(one, "because");
-  cause.check = texts_of(one, "check");
-  cause.fix = texts_of(one, "fix");
-  cause.avoid = texts_of(one, "avoid");
-  cause.note = text_of(one, "note");
-  cause.explains = texts_of(one, "explains");
-  cause.leads_to = texts_of(one, "leads_to");
-  cause.last_resort = optional_of<bool>(one, "last_resort").value_or(false);
-  cause.sources = texts_of(one, "sources");
-  return cause;
+LogCause cause_of(CauseRow row) {
+  for (LogSign& sign : row.proof)
+    sign.proves = true;
+  row.signs = std::move(row.proof);
+  row.signs.insert(row.signs.end(), row.fit.begin(), row.fit.end());
+  return row;
 }
 
 // "NVRM: Xid (PCI:0000:41:00): 79, pid=..."; an Xid 45 that names the Xid it follows from; a line
@@ -124,11 +89,28 @@ void leave_known_xids_out(LogCause& unknown) {
     sign.unless = fmt::format("Xid( \\([^)]*\\): |=)({})\\b", known);
 }
 
-std::vector<LogCause> read_causes() {
+} // namespace
+
+NCCLPROBE_LENIENT_FIELDS(LogSign, line, unless, with, without, transport, severity)
+NCCLPROBE_PARTLY_LENIENT_FIELDS(CauseRow,
+                                (id, title, role, layer, severity, because, check, fix, sources),
+                                (proof, fit, avoid, note, explains, leads_to, last_resort))
+// A plain text is a line without conditions.
+static void read_as(base::Reader& in, LogSign& sign) {
+  if (!in.is_object()) {
+    sign.line = in.text();
+    return;
+  }
+  in.object();
+  read_fields(in, sign);
+  in.end();
+}
+
+static std::vector<LogCause> read_causes() {
   std::vector<LogCause> all;
   for (const char* subject : k_subjects)
-    for (const auto& one : section(fmt::format("causes_{}", subject), "causes")) {
-      all.push_back(cause_of(one));
+    for (CauseRow& one : rows<CauseRow>(fmt::format("causes_{}", subject), "causes")) {
+      all.push_back(cause_of(std::move(one)));
       if (all.back().id == k_unknown_xid)
         leave_known_xids_out(all.back());
       else
@@ -139,8 +121,6 @@ std::vector<LogCause> read_causes() {
       all.push_back(cause_of(xid));
   return all;
 }
-
-} // namespace
 
 const std::vector<LogCause>& log_causes() {
   static const std::vector<LogCause> all = read_causes();

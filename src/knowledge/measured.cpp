@@ -8,47 +8,35 @@
 
 namespace ncclprobe::knowledge {
 
+NCCLPROBE_FIELDS(ReferenceCurve, gpu, nccl, collective, gpus, points)
+NCCLPROBE_PARTLY_LENIENT_FIELDS(ReferenceFigure,
+                                (gpu, kind, link, low_gb_per_s, high_gb_per_s, source),
+                                (gpus, nvls, bytes, threshold_gb_per_s, note, measured_by))
+
+// A point is a list: bytes, microseconds, GB/s.
+static void read_as(base::Reader& in, ReferencePoint& point) {
+  in.list();
+  in.element();
+  point.bytes = in.natural();
+  in.element();
+  point.time_us = in.real();
+  in.element();
+  point.busbw_gb_per_s = in.real();
+  in.end();
+}
+
 const std::vector<ReferenceCurve>& reference_curves() {
-  static const std::vector<ReferenceCurve> all = [] {
-    std::vector<ReferenceCurve> made;
-    for (const auto& one : section("measured", "curves")) {
-      ReferenceCurve curve{
-          text_of(one, "device"), text_of(one, "nccl"), text_of(one, "op"), one.at("gpus"), {}};
-      for (const auto& point : one.at("points"))
-        curve.points.push_back({point.at(0), point.at(1), point.at(2)});
-      made.push_back(std::move(curve));
-    }
-    return made;
-  }();
+  static const auto all = rows<ReferenceCurve>("measured", "curves");
   return all;
 }
 
 const std::vector<std::string>& reference_curve_sources() {
-  static const auto keys = texts_of(section("measured", "curves_method"), "sources");
+  static const std::vector<std::string> keys = section("measured", "curves_method").at("sources");
   return keys;
 }
 
 const std::vector<ReferenceFigure>& reference_figures() {
-  static const std::vector<ReferenceFigure> all = [] {
-    std::vector<ReferenceFigure> made;
-    for (const auto& one : section("measured", "figures")) {
-      ReferenceFigure figure;
-      figure.gpu = text_of(one, "gpu");
-      figure.kind = text_of(one, "kind");
-      figure.gpus = optional_of<int>(one, "gpus").value_or(0);
-      figure.nvls = optional_of<bool>(one, "nvls");
-      figure.link = text_of(one, "link");
-      figure.bytes = optional_of<std::uint64_t>(one, "bytes").value_or(0);
-      figure.low_gb_per_s = one.at("low");
-      figure.high_gb_per_s = one.at("high");
-      figure.threshold_gb_per_s = optional_of<double>(one, "threshold");
-      figure.note = text_of(one, "note");
-      figure.source = text_of(one, "source");
-      figure.measured_by = text_of(one, "measured_by");
-      made.push_back(std::move(figure));
-    }
-    return made;
-  }();
+  static const auto all = rows<ReferenceFigure>("measured", "figures");
   return all;
 }
 

@@ -11,14 +11,6 @@
 
 namespace ncclprobe::knowledge {
 
-// The targets of NCCL's makefile, by the CUDA version of the build. Distributors may reduce them.
-struct NcclDefaultBuild {
-  std::string built_with; // "CUDA 12.8 - 12.9"
-  std::vector<CodeTarget> cubins;
-  std::vector<CodeTarget> ptx;
-};
-const std::vector<NcclDefaultBuild>& nccl_default_builds();
-
 // Releases with a fault that their release notes, or their successor's, name.
 struct KnownBadNccl {
   std::optional<VersionNumber> from; // absent: all before

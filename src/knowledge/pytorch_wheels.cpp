@@ -13,28 +13,19 @@ bool same_minor(const VersionNumber& one, const VersionNumber& other) {
   return one.major() == other.major() && one.minor() == other.minor();
 }
 
+struct PypiWheels {
+  VersionNumber torch;
+  std::string x86_64, aarch64; // tags
+};
+NCCLPROBE_FIELDS(PypiWheels, torch, x86_64, aarch64)
+
 } // namespace
 
+NCCLPROBE_PARTLY_LENIENT_FIELDS(PytorchWheel, (torch, cuda_tag, cuda, cubins, ptx, cpu, sources),
+                                (nccl, status, note))
+
 const std::vector<PytorchWheel>& pytorch_wheels() {
-  static const std::vector<PytorchWheel> all = [] {
-    std::vector<PytorchWheel> made;
-    for (const auto& one : section("pytorch", "wheels")) {
-      PytorchWheel wheel;
-      wheel.torch = value_or_throw(parse_version(text_of(one, "torch")));
-      wheel.cuda_tag = text_of(one, "cuda_tag");
-      wheel.cuda = value_or_throw(parse_version(text_of(one, "cuda")));
-      wheel.cubins = targets_of(one, "cubin_archs");
-      wheel.ptx = targets_of(one, "ptx_archs");
-      wheel.nccl = text_of(one, "nccl");
-      wheel.status = text_of(one, "status");
-      wheel.cpu =
-          text_of(one, "platform").ends_with("aarch64") ? CpuKind::aarch64 : CpuKind::x86_64;
-      wheel.note = text_of(one, "note");
-      wheel.sources = texts_of(one, "sources");
-      made.push_back(std::move(wheel));
-    }
-    return made;
-  }();
+  static const auto all = rows<PytorchWheel>("pytorch", "wheels");
   return all;
 }
 
@@ -47,17 +38,17 @@ const PytorchWheel* pytorch_wheel(const VersionNumber& torch, std::string_view c
 }
 
 std::optional<std::string> pypi_tag(const VersionNumber& torch, CpuKind cpu) {
-  for (const auto& one : section("pytorch", "pypi_wheels"))
-    if (same_minor(value_or_throw(parse_version(text_of(one, "torch"))), torch))
-      return text_of(one, cpu == CpuKind::aarch64 ? "aarch64" : "x86_64");
+  for (const PypiWheels& one : rows<PypiWheels>("pytorch", "pypi_wheels"))
+    if (same_minor(one.torch, torch))
+      return cpu == CpuKind::aarch64 ? one.aarch64 : one.x86_64;
   return std::nullopt;
 }
 
 VersionNumber last_arm_pypi_without_cuda() {
   VersionNumber last;
-  for (const auto& one : section("pytorch", "pypi_wheels"))
-    if (text_of(one, "aarch64") == "cpu")
-      last = value_or_throw(parse_version(text_of(one, "torch")));
+  for (const PypiWheels& one : rows<PypiWheels>("pytorch", "pypi_wheels"))
+    if (one.aarch64 == "cpu")
+      last = one.torch;
   return last;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "base/enum_names.h"
 #include "knowledge/compatibility.h"
-#include "knowledge/nccl_tables.h"
 #include "support/catch.h"
 
 #include <nlohmann/json.hpp>
@@ -26,23 +26,15 @@ VersionNumber version(std::string_view text) {
   return base::value_or_throw(parse_version(text));
 }
 
-std::vector<CodeTarget> targets(std::initializer_list<std::string_view> texts) {
+std::vector<CodeTarget> targets(const std::vector<std::string>& texts) {
   std::vector<CodeTarget> all;
-  for (std::string_view one : texts)
+  for (const std::string& one : texts)
     all.push_back(base::value_or_throw(parse_code_target(one)));
   return all;
 }
 
-template <typename T>
-std::string_view name_of(T value) {
-  for (const auto& [candidate, name] : enum_names(T{}))
-    if (candidate == value)
-      return name;
-  return "?";
-}
-
 void check_code(const nlohmann::json& vector, const CodeFit& fit) {
-  CHECK(name_of(fit.verdict) == vector.at("expect").get<std::string>());
+  CHECK(base::to_string(fit.verdict) == vector.at("expect").get<std::string>());
   std::string via = fit.via ? fit.via->capability.text() : "";
   CHECK(via == (vector.at("via").is_null() ? "" : vector.at("via").get<std::string>()));
 }
@@ -86,17 +78,13 @@ TEST_CASE("every PyTorch wheel of the vectors is judged as worked out by hand") 
 
 TEST_CASE("every default NCCL build of the vectors is judged as worked out by hand") {
   auto all = vectors().at("nccl_default_build");
+  auto builds = vectors().at("nccl_default_builds"); // the targets of NCCL's makefile
   REQUIRE(all.size() == 12);
   for (const auto& one : all) {
     INFO(one.dump());
-    const NcclDefaultBuild* build = nullptr;
-    for (const NcclDefaultBuild& candidate : nccl_default_builds())
-      if (candidate.built_with == one.at("nccl_built_with").get<std::string>())
-        build = &candidate;
-
-    REQUIRE(build != nullptr);
-    check_code(one,
-               judge_code(capability(one.at("cc").get<std::string>()), build->cubins, build->ptx));
+    const auto& build = builds.at(one.at("nccl_built_with").get<std::string>());
+    check_code(one, judge_code(capability(one.at("cc").get<std::string>()),
+                               targets(build.at("cubins")), targets(build.at("ptx"))));
   }
 }
 
@@ -108,7 +96,7 @@ TEST_CASE("every driver of the vectors is judged as worked out by hand") {
     DriverFit fit = judge_driver(version(one.at("driver").get<std::string>()),
                                  version(one.at("runtime").get<std::string>()));
 
-    CHECK(name_of(fit.verdict) == one.at("expect").get<std::string>());
+    CHECK(base::to_string(fit.verdict) == one.at("expect").get<std::string>());
   }
 }
 

@@ -46,13 +46,28 @@ TEST_CASE("every model says capability, memory, PCIe, NVLink and their sources, 
 }
 
 TEST_CASE("no field of a model is misspelt") {
-  const std::set<std::string> k_fields{
-      "name",       "driver_names", "pci_device_ids", "family",
-      "capability", "architecture", "segment",        "form_factor",
-      "host",       "memory_gb",    "memory_type",    "memory_gb_per_s",
-      "pcie",       "nvlink",       "host_link",      "power_w",
-      "note",       "sources",      "nvlink_sources", "capability_sources",
-      "models"};
+  const std::set<std::string> k_fields{"name",
+                                       "driver_names",
+                                       "pci_device_ids",
+                                       "family",
+                                       "capability",
+                                       "architecture",
+                                       "segment",
+                                       "form_factor",
+                                       "arm_host",
+                                       "memory_gb",
+                                       "host_link_gb_per_s",
+                                       "memory_type",
+                                       "memory_gb_per_s",
+                                       "pcie",
+                                       "nvlink",
+                                       "host_link",
+                                       "power_w",
+                                       "note",
+                                       "sources",
+                                       "nvlink_sources",
+                                       "capability_sources",
+                                       "models"};
   for (const char* file : k_files)
     for (const auto& family : section(file, "families")) {
       for (const auto& [field, value] : family.items())

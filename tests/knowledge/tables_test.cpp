@@ -153,8 +153,7 @@ TEST_CASE("Arm hosts have wheels of their own") {
   CHECK(pytorch_wheel({{2, 8}}, "cu128") != nullptr);
 }
 
-TEST_CASE("clock reasons and Xids can be read") {
-  CHECK(clock_event_reasons().size() == 9);
+TEST_CASE("Xids can be read") {
   CHECK(xid(79)->mnemonic == "FALLEN_OFF_THE_BUS");
   CHECK(xid(100000) == nullptr);
 }
