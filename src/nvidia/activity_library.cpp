@@ -17,50 +17,30 @@ long cuda_major_of(long number) {
   return number >= 19 ? 12 : 11;
 }
 
-} // namespace
-
-ActivityLibrary::ActivityLibrary(const backend::Options& options)
-    : library_(options), number_(std::atol(library_.version().c_str())) {
-  if (cuda_major_of(number_) != cuda_major_of(CUPTI_API_VERSION))
+long number_of(const CuptiLibrary& library) {
+  constexpr long k_built_for = CUPTI_API_VERSION;
+  const long number = std::atol(library.version().c_str());
+  if (cuda_major_of(number) != cuda_major_of(k_built_for))
     throw Exception(Error{
         Errc::unsupported,
         fmt::format("CUPTI {} ({}) belongs to CUDA {}, but this build reads the records of CUDA {}",
-                    library_.version(), library_.path(), cuda_major_of(number_),
-                    cuda_major_of(CUPTI_API_VERSION)),
+                    library.version(), library.path(), cuda_major_of(number),
+                    cuda_major_of(k_built_for)),
         fmt::format("name CUDA {}'s with --library cupti=/path/libcupti.so",
-                    cuda_major_of(CUPTI_API_VERSION))});
-  auto find = [&](auto& function, const char* symbol) {
-    library_.library().require(function, symbol, library_.version());
-  };
-  find(unsubscribe, "cuptiUnsubscribe");
-  find(register_timestamp_callback, "cuptiActivityRegisterTimestampCallback");
-  find(set_attribute, "cuptiActivitySetAttribute");
-  find(register_callbacks, "cuptiActivityRegisterCallbacks");
-  find(enable, "cuptiActivityEnable");
-  find(disable, "cuptiActivityDisable");
-  find(flush_period, "cuptiActivityFlushPeriod");
-  find(flush_all, "cuptiActivityFlushAll");
-  find(next_record, "cuptiActivityGetNextRecord");
-  find(dropped_records, "cuptiActivityGetNumDroppedRecords");
-  find(result_string, "cuptiGetResultString");
-  find(callback_name, "cuptiGetCallbackName");
-  find(push_external_id, "cuptiActivityPushExternalCorrelationId");
-  find(pop_external_id, "cuptiActivityPopExternalCorrelationId");
-  auto look_for = [&](auto& function, const char* symbol) {
-    function = library_.library().optional<std::decay_t<decltype(function)>>(symbol);
-  };
-  look_for(enable_driver_call, "cuptiActivityEnableDriverApi");
-  look_for(enable_runtime_call, "cuptiActivityEnableRuntimeApi");
-  look_for(enable_all_sync_records, "cuptiActivityEnableAllSyncRecords");
-  look_for(enable_event_timestamps, "cuptiActivityEnableCudaEventDeviceTimestamps");
+                    cuda_major_of(k_built_for))});
+  return number;
 }
+
+} // namespace
+
+ActivityLibrary::ActivityLibrary(const backend::Options& options)
+    : library_(options), number_(number_of(library_)) {}
 
 CUptiResult ActivityLibrary::subscribe(CUpti_SubscriberHandle& subscriber,
                                        CUpti_CallbackFunc callback, std::string& other) const {
   other.clear();
 #if CUPTI_API_VERSION >= 130000
-  decltype(&cuptiSubscribe_v2) ask = nullptr;
-  library_.library().require(ask, "cuptiSubscribe_v2", library_.version());
+  decltype(&cuptiSubscribe_v2) ask = require("cuptiSubscribe_v2");
   std::array<char, 2 * CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN> name{};
   CUpti_SubscriberParams parameters{};
   parameters.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
@@ -72,8 +52,7 @@ CUptiResult ActivityLibrary::subscribe(CUpti_SubscriberHandle& subscriber,
   other = name.data();
   return result;
 #else
-  decltype(&cuptiSubscribe) ask = nullptr;
-  library_.library().require(ask, "cuptiSubscribe", library_.version());
+  decltype(&cuptiSubscribe) ask = require("cuptiSubscribe");
   return ask(&subscriber, callback, nullptr);
 #endif
 }

@@ -12,31 +12,19 @@ std::vector<std::string> cublaslt_sonames() {
   return {fmt::format("libcublasLt.so.{}", CUDART_VERSION / 1000), "libcublasLt.so"};
 }
 
+std::string version_of(const SharedLibrary& library) {
+  decltype(&cublasLtGetVersion) get_version = library.require("cublasLtGetVersion");
+  std::size_t number = get_version();
+  return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
+}
+
 } // namespace
 
 CublasLtLibrary::CublasLtLibrary(const backend::Options& options)
     : library_("cuBLASLt", library_candidates(options, "cublaslt", cublaslt_sonames()),
                "it comes with the CUDA toolkit and with pip's nvidia-cublas; "
-               "--library cublaslt=/path/libcublasLt.so names it") {
-  std::size_t (*get_version)() = nullptr;
-  library_.require(get_version, "cublasLtGetVersion", "");
-  std::size_t number = get_version();
-  version_ = fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
-  library_.require(create, "cublasLtCreate", version_);
-  library_.require(destroy, "cublasLtDestroy", version_);
-  library_.require(matmul, "cublasLtMatmul", version_);
-  library_.require(get_heuristic, "cublasLtMatmulAlgoGetHeuristic", version_);
-  library_.require(desc_create, "cublasLtMatmulDescCreate", version_);
-  library_.require(desc_destroy, "cublasLtMatmulDescDestroy", version_);
-  library_.require(desc_set, "cublasLtMatmulDescSetAttribute", version_);
-  library_.require(layout_create, "cublasLtMatrixLayoutCreate", version_);
-  library_.require(layout_destroy, "cublasLtMatrixLayoutDestroy", version_);
-  library_.require(layout_set, "cublasLtMatrixLayoutSetAttribute", version_);
-  library_.require(preference_create, "cublasLtMatmulPreferenceCreate", version_);
-  library_.require(preference_destroy, "cublasLtMatmulPreferenceDestroy", version_);
-  library_.require(preference_set, "cublasLtMatmulPreferenceSetAttribute", version_);
-  status_name_ = library_.optional<decltype(status_name_)>("cublasLtGetStatusName");
-}
+               "--library cublaslt=/path/libcublasLt.so names it"),
+      version_(version_of(library_)) {}
 
 std::string CublasLtLibrary::words(cublasStatus_t status) const {
   int number = static_cast<int>(status);

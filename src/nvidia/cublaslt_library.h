@@ -12,6 +12,9 @@ namespace ncclprobe::nvidia {
 // cuBLASLt, for matrix products during communication. The library has half a gigabyte and is opened
 // only if needed.
 class CublasLtLibrary {
+  SharedLibrary library_;
+  std::string version_;
+
 public:
   explicit CublasLtLibrary(const backend::Options& options); // throws Errc::unsupported
   const std::string& path() const { return library_.path(); }
@@ -19,24 +22,33 @@ public:
   // "CUBLAS_STATUS_NOT_SUPPORTED (15)", with cuBLASLt's text if it has one.
   std::string words(cublasStatus_t status) const;
 
-  decltype(&cublasLtCreate) create = nullptr;
-  decltype(&cublasLtDestroy) destroy = nullptr;
-  decltype(&cublasLtMatmul) matmul = nullptr;
-  decltype(&cublasLtMatmulAlgoGetHeuristic) get_heuristic = nullptr;
-  decltype(&cublasLtMatmulDescCreate) desc_create = nullptr;
-  decltype(&cublasLtMatmulDescDestroy) desc_destroy = nullptr;
-  decltype(&cublasLtMatmulDescSetAttribute) desc_set = nullptr;
-  decltype(&cublasLtMatrixLayoutCreate) layout_create = nullptr;
-  decltype(&cublasLtMatrixLayoutDestroy) layout_destroy = nullptr;
-  decltype(&cublasLtMatrixLayoutSetAttribute) layout_set = nullptr;
-  decltype(&cublasLtMatmulPreferenceCreate) preference_create = nullptr;
-  decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy = nullptr;
-  decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set = nullptr;
+  decltype(&cublasLtCreate) create = library_.require("cublasLtCreate", version_);
+  decltype(&cublasLtDestroy) destroy = library_.require("cublasLtDestroy", version_);
+  decltype(&cublasLtMatmul) matmul = library_.require("cublasLtMatmul", version_);
+  decltype(&cublasLtMatmulAlgoGetHeuristic) get_heuristic =
+      library_.require("cublasLtMatmulAlgoGetHeuristic", version_);
+  decltype(&cublasLtMatmulDescCreate) desc_create =
+      library_.require("cublasLtMatmulDescCreate", version_);
+  decltype(&cublasLtMatmulDescDestroy) desc_destroy =
+      library_.require("cublasLtMatmulDescDestroy", version_);
+  decltype(&cublasLtMatmulDescSetAttribute) desc_set =
+      library_.require("cublasLtMatmulDescSetAttribute", version_);
+  decltype(&cublasLtMatrixLayoutCreate) layout_create =
+      library_.require("cublasLtMatrixLayoutCreate", version_);
+  decltype(&cublasLtMatrixLayoutDestroy) layout_destroy =
+      library_.require("cublasLtMatrixLayoutDestroy", version_);
+  decltype(&cublasLtMatrixLayoutSetAttribute) layout_set =
+      library_.require("cublasLtMatrixLayoutSetAttribute", version_);
+  decltype(&cublasLtMatmulPreferenceCreate) preference_create =
+      library_.require("cublasLtMatmulPreferenceCreate", version_);
+  decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy =
+      library_.require("cublasLtMatmulPreferenceDestroy", version_);
+  decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set =
+      library_.require("cublasLtMatmulPreferenceSetAttribute", version_);
 
 private:
-  SharedLibrary library_;
-  std::string version_;
-  decltype(&cublasLtGetStatusName) status_name_ = nullptr; // since 11.4
+  decltype(&cublasLtGetStatusName) status_name_ =
+      library_.optional("cublasLtGetStatusName"); // since 11.4
 };
 
 // Throws Errc::failed, or Errc::unsupported if cuBLASLt reports that, with version, call and text.

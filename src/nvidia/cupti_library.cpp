@@ -23,8 +23,7 @@ std::vector<std::string> cupti_sonames() {
 
 CuptiLibrary::CuptiLibrary(const backend::Options& options)
     : library_("CUPTI", library_candidates(options, "cupti", cupti_sonames())) {
-  decltype(&cuptiGetVersion) get_version = nullptr;
-  library_.require(get_version, "cuptiGetVersion", "");
+  decltype(&cuptiGetVersion) get_version = library_.require("cuptiGetVersion");
   std::uint32_t number = 0;
   if (get_version(&number) == CUPTI_SUCCESS)
     version_ = std::to_string(number);

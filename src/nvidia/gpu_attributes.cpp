@@ -18,10 +18,10 @@ namespace {
 constexpr auto k_multicast_supported = static_cast<CUdevice_attribute>(132);
 
 void ask(const SharedLibrary& driver, std::vector<model::GpuHealth>& health) {
-  auto start = driver.optional<CUresult (*)(unsigned)>("cuInit");
-  auto find = driver.optional<CUresult (*)(CUdevice*, const char*)>("cuDeviceGetByPCIBusId");
-  auto attribute =
-      driver.optional<CUresult (*)(int*, CUdevice_attribute, CUdevice)>("cuDeviceGetAttribute");
+  CUresult (*start)(unsigned) = driver.optional("cuInit");
+  CUresult (*find)(CUdevice*, const char*) = driver.optional("cuDeviceGetByPCIBusId");
+  CUresult (*attribute)(int*, CUdevice_attribute, CUdevice) =
+      driver.optional("cuDeviceGetAttribute");
   if (start == nullptr || find == nullptr || attribute == nullptr || start(0) != CUDA_SUCCESS)
     return;
   auto asked = [&](CUdevice device, CUdevice_attribute what) -> std::optional<bool> {

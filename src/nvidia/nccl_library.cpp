@@ -34,50 +34,22 @@ std::string nccl_name(std::string_view call) {
   return name.append(call.substr(member.size()));
 }
 
-} // namespace
-
-NcclLibrary::NcclLibrary(const backend::Options& options)
-    : library("NCCL", library_candidates(options, "nccl", {"libnccl.so.2", "libnccl.so"})) {
-  library.require(get_version, "ncclGetVersion", version);
+int version_of(const SharedLibrary& library) {
+  decltype(&ncclGetVersion) get_version = library.require("ncclGetVersion");
   int code = 0;
   if (get_version(&code) != ncclSuccess)
     raise(Errc::unsupported, "{} does not report its NCCL version", library.path());
-  version_code = code;
-  version = version_text(code);
   if (code < k_oldest_version)
-    raise(Errc::unsupported, "NCCL {} at {} is too old: 2.10 or later is needed", version,
-          library.path());
-
-  library.require(get_error_string, "ncclGetErrorString", version);
-  library.require(get_unique_id, "ncclGetUniqueId", version);
-  library.require(comm_init_rank, "ncclCommInitRank", version);
-  library.require(comm_destroy, "ncclCommDestroy", version);
-  library.require(comm_abort, "ncclCommAbort", version);
-  library.require(comm_get_async_error, "ncclCommGetAsyncError", version);
-  library.require(group_start, "ncclGroupStart", version);
-  library.require(group_end, "ncclGroupEnd", version);
-  library.require(all_reduce, "ncclAllReduce", version);
-  library.require(all_gather, "ncclAllGather", version);
-  library.require(reduce_scatter, "ncclReduceScatter", version);
-  library.require(broadcast, "ncclBroadcast", version);
-  library.require(reduce, "ncclReduce", version);
-  library.require(send, "ncclSend", version);
-  library.require(recv, "ncclRecv", version);
-
-  get_last_error = library.optional<decltype(get_last_error)>("ncclGetLastError");
-  red_op_create_premul_sum =
-      library.optional<decltype(red_op_create_premul_sum)>("ncclRedOpCreatePreMulSum");
-  red_op_destroy = library.optional<decltype(red_op_destroy)>("ncclRedOpDestroy");
-  comm_split = library.optional<decltype(comm_split)>("ncclCommSplit");
-  all_to_all = library.optional<Unrooted>("ncclAlltoAll");
-  gather = library.optional<Rooted>("ncclGather");
-  scatter = library.optional<Rooted>("ncclScatter");
-  mem_alloc = library.optional<decltype(mem_alloc)>("ncclMemAlloc");
-  mem_free = library.optional<decltype(mem_free)>("ncclMemFree");
-  comm_register = library.optional<decltype(comm_register)>("ncclCommRegister");
-  group_simulate_end = library.optional<decltype(group_simulate_end)>("ncclGroupSimulateEnd");
-  comm_deregister = library.optional<decltype(comm_deregister)>("ncclCommDeregister");
+    raise(Errc::unsupported, "NCCL {} at {} is too old: 2.10 or later is needed",
+          version_text(code), library.path());
+  return code;
 }
+
+} // namespace
+
+NcclLibrary::NcclLibrary(const backend::Options& options)
+    : library("NCCL", library_candidates(options, "nccl", {"libnccl.so.2", "libnccl.so"})),
+      version_code(version_of(library)), version(version_text(version_code)) {}
 
 void raise_nccl(const NcclLibrary& nccl, ncclResult_t code, const char* call, const char* file,
                 int line) {

@@ -19,44 +19,46 @@ struct NcclLibrary {
   explicit NcclLibrary(const backend::Options& options);
 
   SharedLibrary library;
-  std::string version;  // "2.28.9"
-  int version_code = 0; // 22809
+  int version_code;    // 22809
+  std::string version; // "2.28.9"
 
-  decltype(&ncclGetVersion) get_version = nullptr;
-  decltype(&ncclGetErrorString) get_error_string = nullptr;
-  decltype(&ncclGetUniqueId) get_unique_id = nullptr;
-  decltype(&ncclCommInitRank) comm_init_rank = nullptr;
-  decltype(&ncclCommDestroy) comm_destroy = nullptr;
-  decltype(&ncclCommAbort) comm_abort = nullptr;
-  decltype(&ncclCommGetAsyncError) comm_get_async_error = nullptr;
-  decltype(&ncclGroupStart) group_start = nullptr;
-  decltype(&ncclGroupEnd) group_end = nullptr;
-  decltype(&ncclAllReduce) all_reduce = nullptr;
-  decltype(&ncclAllGather) all_gather = nullptr;
-  decltype(&ncclReduceScatter) reduce_scatter = nullptr;
-  decltype(&ncclBroadcast) broadcast = nullptr;
-  decltype(&ncclReduce) reduce = nullptr;
-  decltype(&ncclSend) send = nullptr;
-  decltype(&ncclRecv) recv = nullptr;
+  decltype(&ncclGetErrorString) get_error_string = library.require("ncclGetErrorString", version);
+  decltype(&ncclGetUniqueId) get_unique_id = library.require("ncclGetUniqueId", version);
+  decltype(&ncclCommInitRank) comm_init_rank = library.require("ncclCommInitRank", version);
+  decltype(&ncclCommDestroy) comm_destroy = library.require("ncclCommDestroy", version);
+  decltype(&ncclCommAbort) comm_abort = library.require("ncclCommAbort", version);
+  decltype(&ncclCommGetAsyncError) comm_get_async_error =
+      library.require("ncclCommGetAsyncError", version);
+  decltype(&ncclGroupStart) group_start = library.require("ncclGroupStart", version);
+  decltype(&ncclGroupEnd) group_end = library.require("ncclGroupEnd", version);
+  decltype(&ncclAllReduce) all_reduce = library.require("ncclAllReduce", version);
+  decltype(&ncclAllGather) all_gather = library.require("ncclAllGather", version);
+  decltype(&ncclReduceScatter) reduce_scatter = library.require("ncclReduceScatter", version);
+  decltype(&ncclBroadcast) broadcast = library.require("ncclBroadcast", version);
+  decltype(&ncclReduce) reduce = library.require("ncclReduce", version);
+  decltype(&ncclSend) send = library.require("ncclSend", version);
+  decltype(&ncclRecv) recv = library.require("ncclRecv", version);
 
   // Optional. Premultiplied sums need 2.11, splitting 2.18, all-to-all, gather and scatter 2.28.
   using Unrooted = ncclResult_t (*)(const void* send, void* receive, std::size_t count,
                                     ncclDataType_t, ncclComm_t, cudaStream_t);
   using Rooted = ncclResult_t (*)(const void* send, void* receive, std::size_t count,
                                   ncclDataType_t, int root, ncclComm_t, cudaStream_t);
-  const char* (*get_last_error)(ncclComm_t) = nullptr;
-  decltype(&ncclRedOpCreatePreMulSum) red_op_create_premul_sum = nullptr;
-  decltype(&ncclRedOpDestroy) red_op_destroy = nullptr;
-  decltype(&ncclCommSplit) comm_split = nullptr;
-  Unrooted all_to_all = nullptr;
-  Rooted gather = nullptr;
-  Rooted scatter = nullptr;
+  const char* (*get_last_error)(ncclComm_t) = library.optional("ncclGetLastError");
+  decltype(&ncclRedOpCreatePreMulSum) red_op_create_premul_sum =
+      library.optional("ncclRedOpCreatePreMulSum");
+  decltype(&ncclRedOpDestroy) red_op_destroy = library.optional("ncclRedOpDestroy");
+  decltype(&ncclCommSplit) comm_split = library.optional("ncclCommSplit");
+  Unrooted all_to_all = library.optional("ncclAlltoAll");
+  Rooted gather = library.optional("ncclGather");
+  Rooted scatter = library.optional("ncclScatter");
   // From 2.19: memory that communicators can use without copying it first.
-  ncclResult_t (*mem_alloc)(void** memory, std::size_t bytes) = nullptr;
-  ncclResult_t (*mem_free)(void* memory) = nullptr;
+  ncclResult_t (*mem_alloc)(void** memory, std::size_t bytes) = library.optional("ncclMemAlloc");
+  ncclResult_t (*mem_free)(void* memory) = library.optional("ncclMemFree");
   ncclResult_t (*comm_register)(ncclComm_t, void* memory, std::size_t bytes,
-                                void** handle) = nullptr;
-  ncclResult_t (*comm_deregister)(ncclComm_t, void* handle) = nullptr;
+                                void** handle) = library.optional("ncclCommRegister");
+  ncclResult_t (*comm_deregister)(ncclComm_t,
+                                  void* handle) = library.optional("ncclCommDeregister");
   // From 2.22: ends a group without launching it, and estimates its duration.
   struct SimulationInfo { // ncclSimInfo_t
     std::size_t size = sizeof(SimulationInfo);
@@ -64,7 +66,8 @@ struct NcclLibrary {
     unsigned version = 0; // of the library
     float estimated_us = 0;
   };
-  ncclResult_t (*group_simulate_end)(SimulationInfo* info) = nullptr;
+  ncclResult_t (*group_simulate_end)(SimulationInfo* info) =
+      library.optional("ncclGroupSimulateEnd");
   bool registers_memory() const {
     return mem_alloc != nullptr && mem_free != nullptr && comm_register != nullptr &&
            comm_deregister != nullptr;

@@ -21,11 +21,13 @@ public:
   const NvmlLibrary& nvml() const { return nvml_; }
   nvmlDevice_t handle() const { return gpu_; }
 
-  // Calls function(gpu, arguments...); nothing if there is no such function.
+  // Calls function(gpu, arguments...); nothing if there is no such function or GPU.
   template <typename... Arguments>
   std::optional<nvmlReturn_t> code(const char* name, Arguments... arguments) const {
-    auto function = nvml_.library().optional<nvmlReturn_t (*)(nvmlDevice_t, Arguments...)>(name);
-    return function == nullptr ? std::nullopt : std::optional(function(gpu_, arguments...));
+    nvmlReturn_t (*function)(nvmlDevice_t, Arguments...) = nvml_.library().optional(name);
+    if (function == nullptr || gpu_ == nullptr)
+      return std::nullopt;
+    return function(gpu_, arguments...);
   }
   template <typename... Arguments>
   bool call(const char* name, Arguments... arguments) const {

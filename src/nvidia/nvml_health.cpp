@@ -113,8 +113,8 @@ void read_sharing(const NvmlGpu& ask, GpuHealth& into) {
     into.mps_clients = !mps->empty();
   if (!own)
     return;
-  auto name_of = ask.nvml().library().optional<nvmlReturn_t (*)(unsigned, char*, unsigned)>(
-      "nvmlSystemGetProcessName");
+  nvmlReturn_t (*name_of)(unsigned, char*, unsigned) =
+      ask.nvml().library().optional("nvmlSystemGetProcessName");
   into.processes.emplace();
   for (const nvmlProcessInfo_t& one : *own) {
     model::GpuProcess process;

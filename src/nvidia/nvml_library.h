@@ -45,30 +45,15 @@ private:
   nvmlDevice_t device(const std::string& pci_bus_id) const; // null if NVML does not know it
 
   SharedLibrary library_;
-  nvmlReturn_t (*init_)() = nullptr;
-  nvmlReturn_t (*shutdown_)() = nullptr;
-  const char* (*error_string_)(nvmlReturn_t) = nullptr;
-  nvmlReturn_t (*nvml_version_)(char* text, unsigned length) = nullptr;
-  nvmlReturn_t (*driver_version_)(char* text, unsigned length) = nullptr;
-  nvmlReturn_t (*device_by_pci_)(const char* pci_bus_id, nvmlDevice_t* device) = nullptr;
-  nvmlReturn_t (*memory_info_)(nvmlDevice_t device, nvmlMemory_t* memory) = nullptr;
-  nvmlReturn_t (*nvlink_state_)(nvmlDevice_t device, unsigned link,
-                                nvmlEnableState_t* active) = nullptr;
-  // Optional.
-  nvmlReturn_t (*clock_info_)(nvmlDevice_t device, nvmlClockType_t type, unsigned* mhz) = nullptr;
-  nvmlReturn_t (*temperature_)(nvmlDevice_t device, nvmlTemperatureSensors_t sensor,
-                               unsigned* celsius) = nullptr;
-  nvmlReturn_t (*power_usage_)(nvmlDevice_t device, unsigned* milliwatts) = nullptr;
-  nvmlReturn_t (*clock_reasons_)(nvmlDevice_t device, unsigned long long* bits) = nullptr;
-  nvmlReturn_t (*field_values_)(nvmlDevice_t device, int count, nvmlFieldValue_t* values) = nullptr;
-  nvmlReturn_t (*pcie_throughput_)(nvmlDevice_t device, nvmlPcieUtilCounter_t counter,
-                                   unsigned* kb_per_s) = nullptr;
-  using ListProcesses = nvmlReturn_t (*)(nvmlDevice_t device, unsigned* count,
-                                         nvmlProcessInfo_t* processes);
-  ListProcesses running_processes_ = nullptr;
-  ListProcesses mps_processes_ = nullptr;
-  nvmlReturn_t (*memory_errors_)(nvmlDevice_t device, nvmlMemoryErrorType_t type,
-                                 nvmlEccCounterType_t since, unsigned long long* count) = nullptr;
+  nvmlReturn_t (*init_)() = library_.require("nvmlInit_v2");
+  nvmlReturn_t (*shutdown_)() = library_.require("nvmlShutdown");
+  const char* (*error_string_)(nvmlReturn_t) = library_.require("nvmlErrorString");
+  nvmlReturn_t (*nvml_version_)(char* text,
+                                unsigned length) = library_.require("nvmlSystemGetNVMLVersion");
+  nvmlReturn_t (*driver_version_)(char* text,
+                                  unsigned length) = library_.require("nvmlSystemGetDriverVersion");
+  nvmlReturn_t (*device_by_pci_)(const char* pci_bus_id, nvmlDevice_t* device) =
+      library_.require("nvmlDeviceGetHandleByPciBusId_v2");
 };
 
 } // namespace ncclprobe::nvidia

@@ -286,8 +286,7 @@ topology::Host nvml_topology(const NvmlLibrary& nvml, std::vector<std::string>& 
   if (!driver.empty())
     host.driver_version = told(driver);
   int cuda = 0; // 13000 is 13.0
-  auto cuda_version =
-      nvml.library().optional<nvmlReturn_t (*)(int*)>("nvmlSystemGetCudaDriverVersion_v2");
+  nvmlReturn_t (*cuda_version)(int*) = nvml.library().optional("nvmlSystemGetCudaDriverVersion_v2");
   if (cuda_version != nullptr && cuda_version(&cuda) == NVML_SUCCESS)
     host.cuda_driver_version = told(fmt::format("{}.{}", cuda / 1000, cuda % 1000 / 10));
   std::vector<nvmlDevice_t> devices = nvml_devices(nvml, complaints);

@@ -71,13 +71,16 @@ SharedLibrary::SharedLibrary(std::string display_name, const std::vector<std::st
     path_ = map->l_name;
 }
 
-void* SharedLibrary::address(const char* symbol) const {
-  return dlsym(handle_, symbol);
+SharedLibrary::Symbol SharedLibrary::optional(const char* symbol) const {
+  return {dlsym(handle_, symbol)};
 }
 
-void SharedLibrary::raise_missing(const char* symbol, const std::string& version) const {
-  raise(Errc::unsupported, "{} {}at {} has no function {}", display_name_,
-        version.empty() ? std::string() : version + " ", path_, symbol);
+SharedLibrary::Symbol SharedLibrary::require(const char* symbol, const std::string& version) const {
+  Symbol found = optional(symbol);
+  if (found.address == nullptr)
+    raise(Errc::unsupported, "{} {}at {} has no function {}", display_name_,
+          version.empty() ? std::string() : version + " ", path_, symbol);
+  return found;
 }
 
 } // namespace ncclprobe::nvidia

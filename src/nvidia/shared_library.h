@@ -27,24 +27,21 @@ public:
 
   const std::string& path() const { return path_; } // path of the loaded file
 
+  // Becomes a pointer to whatever type of function it initializes.
+  struct Symbol {
+    void* address;
+    template <typename Function>
+    operator Function*() const {
+      return reinterpret_cast<Function*>(address);
+    }
+  };
   // Null if the library lacks the function.
-  template <typename Function>
-  Function optional(const char* symbol) const {
-    return reinterpret_cast<Function>(address(symbol));
-  }
+  Symbol optional(const char* symbol) const;
   // Throws Errc::unsupported with the path, `version` (may be empty) and the name of the missing
   // function.
-  template <typename Function>
-  void require(Function& function, const char* symbol, const std::string& version) const {
-    function = optional<Function>(symbol);
-    if (function == nullptr)
-      raise_missing(symbol, version);
-  }
+  Symbol require(const char* symbol, const std::string& version = "") const;
 
 private:
-  void* address(const char* symbol) const;
-  [[noreturn]] void raise_missing(const char* symbol, const std::string& version) const;
-
   std::string display_name_;
   std::string path_;
   void* handle_ = nullptr;
