@@ -5,7 +5,6 @@
 #include "machine/machine.h"
 
 #include <string>
-#include <vector>
 
 // The capacity of a host's links: the most that any measurement can show.
 namespace ncclprobe::topology {

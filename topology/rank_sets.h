@@ -4,7 +4,6 @@
 
 #include "machine/machine.h"
 
-#include <array>
 #include <optional>
 #include <vector>
 

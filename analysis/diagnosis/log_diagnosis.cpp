@@ -3,7 +3,6 @@
 
 #include "analysis/diagnosis/log_diagnosis.h"
 
-#include "base/text_layout.h"
 #include "model/outcome.h"
 
 #include <algorithm>

@@ -6,7 +6,6 @@
 #include "analysis/diagnosis/rank_disagreement.h"
 #include "analysis/proof/nccl_log.h"
 #include "base/printable.h"
-#include "base/text_layout.h"
 
 #include <algorithm>
 #include <cctype>

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <deque>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>

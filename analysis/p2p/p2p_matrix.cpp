@@ -7,7 +7,6 @@
 #include "model/schedule.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <tuple>
 

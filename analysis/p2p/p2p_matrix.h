@@ -5,9 +5,6 @@
 #include "analysis/p2p/p2p_limits.h"
 #include "analysis/results/cell_summary.h"
 
-#include <compare>
-#include <map>
-
 // The matrices of a run of `ncclprobe p2p`, from its samples. A figure is the median over processes
 // of their medians over batches. Bandwidths: GB/s of 1e9 bytes. Latencies: ns per hop; for messages
 // half the round trip.

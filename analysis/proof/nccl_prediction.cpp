@@ -6,8 +6,6 @@
 #include "analysis/proof/nccl_log.h"
 #include "workload/nccl_selection.h"
 
-#include <algorithm>
-
 namespace ncclprobe::analysis {
 namespace {
 

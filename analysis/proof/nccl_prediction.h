@@ -6,8 +6,6 @@
 #include "analysis/proof/proof.h"
 #include "analysis/verdict/verdict.h"
 
-#include <optional>
-#include <string>
 #include <vector>
 
 // NCCL's own predictions beside the measurements, from the default's companion: the estimate of

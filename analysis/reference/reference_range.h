@@ -4,12 +4,9 @@
 
 #include "model/inventory.h"
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 // "Is this number normal?" The reference is what others published, or we measured, on the same kind

@@ -5,7 +5,6 @@
 #include "analysis/results/run_summary.h"
 
 #include <optional>
-#include <string>
 #include <vector>
 
 // The GPUs' link counters during a long cell (model::Condition). Readings begin after the cell has

@@ -5,7 +5,6 @@
 #include "launch/supervisor/local_trial.h"
 #include "launch/supervisor/shared_memory_sweep.h"
 
-#include <chrono>
 #include <memory>
 
 namespace ncclprobe::launch {

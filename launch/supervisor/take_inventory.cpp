@@ -6,8 +6,6 @@
 #include "launch/supervisor/supervisor.h"
 #include "launch/supervisor/worker_handle.h"
 
-#include <algorithm>
-
 namespace ncclprobe::launch {
 namespace {
 

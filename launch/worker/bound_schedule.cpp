@@ -5,8 +5,6 @@
 
 #include "launch/worker/guard_bands.h"
 
-#include <algorithm>
-
 namespace ncclprobe::worker {
 
 using namespace model;

@@ -15,7 +15,6 @@
 #include "nvidia/factory.h"
 #include "topology/read/hwloc_source.h"
 
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <string_view>

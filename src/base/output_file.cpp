@@ -3,7 +3,6 @@
 
 #include "base/output_file.h"
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>

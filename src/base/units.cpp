@@ -3,7 +3,6 @@
 
 #include "base/units.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>

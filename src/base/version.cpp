@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <cstring>
 #include <elf.h>
 #include <link.h>

@@ -4,7 +4,6 @@
 
 #include <gloo/context.h>
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>

@@ -5,7 +5,6 @@
 #include "backend/backend.h"
 #include "backend/task_tracer.h"
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <string_view>

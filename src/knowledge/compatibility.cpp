@@ -5,8 +5,6 @@
 
 #include "knowledge/cuda_tables.h"
 
-#include <algorithm>
-
 namespace ncclprobe::knowledge {
 namespace {
 

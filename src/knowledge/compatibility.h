@@ -9,7 +9,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 // Whether driver, CUDA runtime, compiled code and GPU are compatible. Pure: versions and lists in,

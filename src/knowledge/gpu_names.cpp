@@ -3,7 +3,6 @@
 
 #include "knowledge/gpu_names.h"
 
-#include "knowledge/document.h"
 #include "knowledge/json_fields.h"
 
 #include <algorithm>

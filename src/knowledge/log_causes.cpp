@@ -13,7 +13,6 @@
 
 #include <array>
 #include <map>
-#include <stdexcept>
 
 namespace ncclprobe::knowledge {
 namespace {

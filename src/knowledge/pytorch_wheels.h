@@ -5,11 +5,9 @@
 #include "knowledge/compute_capability.h"
 #include "knowledge/version_number.h"
 
-#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace ncclprobe::knowledge {

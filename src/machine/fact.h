@@ -4,10 +4,8 @@
 
 #include "base/enum_names.h"
 
-#include <array>
 #include <concepts>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 namespace ncclprobe::topology {

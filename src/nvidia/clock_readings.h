@@ -7,7 +7,6 @@
 #include "nvidia/cuda_gpu.h"
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>

@@ -12,7 +12,6 @@
 #include "nvidia/nvml_topology.h"
 
 #include <algorithm>
-#include <array>
 #include <dlfcn.h>
 #include <optional>
 

@@ -7,7 +7,6 @@
 #include "nvidia/stream.h"
 
 #include <functional>
-#include <memory>
 #include <span>
 #include <vector>
 

@@ -3,7 +3,6 @@
 
 #include "nvidia/handles.h"
 
-#include "base/units.h"
 #include "nvidia/cuda_error.h"
 
 namespace ncclprobe::nvidia {

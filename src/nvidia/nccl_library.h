@@ -6,7 +6,6 @@
 
 #include <nccl.h>
 
-#include <memory>
 #include <string>
 
 namespace ncclprobe::nvidia {

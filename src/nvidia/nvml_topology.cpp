@@ -9,7 +9,6 @@
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
 
 namespace ncclprobe::nvidia {

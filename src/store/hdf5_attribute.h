@@ -4,7 +4,6 @@
 
 #include "store/hdf5_handle.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <type_traits>

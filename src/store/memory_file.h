@@ -4,7 +4,6 @@
 
 #include "store/hdf5_handle.h"
 
-#include <cstdint>
 #include <memory>
 #include <string>
 

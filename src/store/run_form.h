@@ -5,9 +5,7 @@
 #include "base/enum_names.h"
 #include "store/record_form.h"
 
-#include <array>
 #include <cstddef>
-#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -6,7 +6,6 @@
 #include "store/guarded_read.h"
 
 #include <filesystem>
-#include <optional>
 #include <vector>
 
 // What lies in the parts folder and beside it.

@@ -7,7 +7,6 @@
 #include "base/text_files.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <ctime>

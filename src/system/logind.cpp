@@ -11,7 +11,6 @@
 #include <map>
 #include <pwd.h>
 #include <unistd.h>
-#include <vector>
 
 namespace ncclprobe::system {
 namespace {

@@ -5,8 +5,6 @@
 
 #include "base/text_files.h"
 
-#include <algorithm>
-
 namespace ncclprobe::system {
 
 using namespace base;

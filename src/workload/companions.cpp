@@ -3,7 +3,6 @@
 
 #include "workload/companions.h"
 
-#include <algorithm>
 #include <array>
 
 namespace ncclprobe::workload {

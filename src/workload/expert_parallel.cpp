@@ -3,8 +3,6 @@
 
 #include "workload/expert_parallel.h"
 
-#include <algorithm>
-
 namespace ncclprobe::workload {
 
 using namespace model;

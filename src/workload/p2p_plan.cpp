@@ -3,7 +3,6 @@
 
 #include "workload/p2p_plan.h"
 
-#include "base/units.h"
 #include "workload/p2p_benchmark.h"
 #include "workload/schedule_rules.h"
 

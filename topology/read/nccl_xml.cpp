@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <set>
 
 namespace ncclprobe::topology {
 

@@ -3,10 +3,8 @@
 
 #include "topology/read/smi_facts.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <iterator>
 #include <string>
 
 namespace ncclprobe::topology {

@@ -18,7 +18,6 @@
 #include "launch/cli/files/report_files.h"
 #include "launch/cli/files/trace_source.h"
 
-#include <cmath>
 #include <ostream>
 
 namespace ncclprobe::cli {

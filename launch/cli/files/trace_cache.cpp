@@ -8,10 +8,8 @@
 #include "base/text_files.h"
 #include "launch/cli/common/private_folder.h"
 
-#include <cstdint>
 #include <cstdlib>
 #include <string>
-#include <string_view>
 #include <sys/stat.h>
 
 namespace ncclprobe::cli {

@@ -3,7 +3,6 @@
 
 #include "launch/cli/job/named_again.h"
 
-#include "base/number_list.h"
 #include "workload/models/model_file.h"
 #include "workload/nccl_names.h"
 #include "workload/nccl_variables.h"

@@ -3,12 +3,9 @@
 
 #include "launch/cli/topo/topo_live.h"
 
-#include "machine/machine_json.h"
-
 #include "base/allowed_cpus.h"
 #include "base/number_list.h"
 #include "launch/cli/topo/nccl_dump.h"
-#include "launch/supervisor/cpu_list.h"
 #include "model/document.h"
 #include "topology/merge.h"
 #include "topology/read/nccl_xml.h"

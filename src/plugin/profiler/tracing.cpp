@@ -11,7 +11,6 @@
 #include <condition_variable>
 #include <csignal>
 #include <ctime>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <thread>

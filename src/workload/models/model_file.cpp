@@ -5,6 +5,7 @@
 
 #include "base/atomic_file.h"
 #include "base/document_limits.h"
+#include "base/parse_enum.h"
 #include "workload/models/toml_as_json.h"
 
 #include <nlohmann/json.hpp>
