@@ -39,8 +39,7 @@ double sets_of(int all, int count) {
 class Chooser {
 public:
   Chooser(const Distances& distances, int count, RankChoice choice)
-      : distances_(distances), count_(static_cast<std::size_t>(count)),
-        sign_(choice == RankChoice::nearest ? 1 : -1) {}
+      : distances_(distances), count_(count), sign_(choice == RankChoice::nearest ? 1 : -1) {}
 
   std::vector<int> exact() {
     std::vector<int> chosen;

@@ -15,7 +15,7 @@ constexpr std::int64_t k_request_interval_ns = 1'000'000'000;
 } // namespace
 
 Heartbeats::Heartbeats(int supervisors)
-    : heard_ns_(static_cast<std::size_t>(supervisors)), looked_ns_(base::monotonic_ns()) {}
+    : heard_ns_(supervisors), looked_ns_(base::monotonic_ns()) {}
 
 void Heartbeats::heard(int from) {
   heard_ns_.at(from) = base::monotonic_ns();

@@ -48,7 +48,7 @@ std::chrono::nanoseconds all_deadlines(const model::TrialSpec& spec) {
 LeaderTrial::LeaderTrial(const model::TrialSpec& spec, const Layout& layout, int supervisors,
                          const SupervisorOptions& options, const ActiveClock& clock, Tell tell)
     : spec_(spec), options_(options), clock_(clock), tell_(std::move(tell)),
-      heartbeats_(supervisors), reports_(static_cast<std::size_t>(supervisors)) {
+      heartbeats_(supervisors), reports_(supervisors) {
   for (const RankPlacement& placement : layout.placements) {
     supervisor_of_rank_.push_back(placement.supervisor);
     host_of_rank_.push_back(layout.host_name(placement));

@@ -77,7 +77,7 @@ void Supervisor::Impl::end_trace(const model::TrialSpec& spec, int number) {
   TraceOver trace{model::write_json(spec)};
   for (int supervisor = 0; supervisor < fleet.size(); ++supervisor)
     tell(supervisor, number, trace);
-  std::vector<int> left(static_cast<std::size_t>(fleet.size()));
+  std::vector<int> left(fleet.size());
   std::iota(left.begin(), left.end(), 0);
   heartbeats.expect();
   base::Deadline until = base::Deadline::after(k_storing_patience);

@@ -47,7 +47,7 @@ void SharedBuffers::exchange(int index, const LocalBuffers& own) {
       text = "0 " + error.error().message;
     }
   }
-  std::vector<int> everybody(static_cast<std::size_t>(world_size_));
+  std::vector<int> everybody(world_size_);
   std::iota(everybody.begin(), everybody.end(), 0);
   auto all = rendezvous_.exchange(fmt::format("shared buffers {}", exchanges_++), everybody, texts);
   std::vector<Offer>& offers = offers_[index];

@@ -69,7 +69,7 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
                                                      std::move(rank_of_device));
   // All ranks pass two barriers before they launch anything: the supervisors let them continue only
   // when nothing else of the run disturbs.
-  std::vector<int> everybody(static_cast<std::size_t>(spec.ranks));
+  std::vector<int> everybody(spec.ranks);
   std::iota(everybody.begin(), everybody.end(), 0);
   std::map<int, std::string> present;
   for (const wire::RankDevice& one : start.ranks)

@@ -22,7 +22,7 @@ int write_all(int fd, std::string_view bytes) {
       continue;
     if (written < 0)
       return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
+    bytes.remove_prefix(written);
   }
   return 0;
 }

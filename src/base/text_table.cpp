@@ -55,7 +55,7 @@ std::string TextTable::render(int indent) const {
   }
   std::string out;
   auto add_line = [&](auto&& cell_at) {
-    std::string line(static_cast<std::size_t>(indent), ' ');
+    std::string line(indent, ' ');
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       const std::string& cell = cell_at(c);
       std::string pad(widths[c] - display_width(cell), ' ');

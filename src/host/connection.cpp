@@ -15,8 +15,8 @@ namespace ncclprobe::host {
 
 Connection::Connection(std::string name, int rank, int size,
                        std::shared_ptr<gloo::transport::Device> device)
-    : name_(std::move(name)), rank_(rank), size_(size), device_(std::move(device)),
-      sends_(static_cast<std::size_t>(size)), receives_(static_cast<std::size_t>(size)) {}
+    : name_(std::move(name)), rank_(rank), size_(size), device_(std::move(device)), sends_(size),
+      receives_(size) {}
 
 std::string Connection::open() {
   control_ = std::make_shared<Mesh>(rank_, size_, device_);

@@ -31,7 +31,7 @@ Mesh::Mesh(int mesh_rank, int mesh_size, std::shared_ptr<gloo::transport::Device
 std::string Mesh::open() {
   transportContext_ = device_->createContext(rank, size);
   transportContext_->setTimeout(k_timeout);
-  std::vector<std::vector<char>> addresses(static_cast<std::size_t>(size));
+  std::vector<std::vector<char>> addresses(size);
   std::size_t longest = 0;
   for (int peer = 0; peer < size; ++peer) {
     if (peer == rank)

@@ -65,6 +65,22 @@ constexpr double value_of(const Number& number) {
   return number.divisor == 1 ? value : value / number.divisor;
 }
 
+// narrow(bits of the mantissa, bias of the exponent, place of the sign) of a float that is narrower
+// than f32 and has no f32's exponent; 0 for other types.
+template <typename Narrow>
+constexpr std::uint64_t in_narrow_float(DataType type, Narrow narrow) {
+  switch (type) {
+  case DataType::f16:
+    return narrow(10, 15, 15);
+  case DataType::f8e4m3:
+    return narrow(3, 7, 7);
+  case DataType::f8e5m2:
+    return narrow(2, 15, 7);
+  default:
+    return 0;
+  }
+}
+
 // Bits of a finite value in a floating-point type, rounded to nearest even, in the low bytes.
 constexpr std::uint64_t encode(DataType type, double value) {
   // Drops `drop` low bits of an IEEE pattern, rounding to nearest even.
@@ -86,22 +102,13 @@ constexpr std::uint64_t encode(DataType type, double value) {
     double rest = units - static_cast<double>(whole);
     return sign | (whole + (rest > 0.5 || (rest == 0.5 && whole % 2 == 1) ? 1 : 0));
   };
-  switch (type) {
-  case DataType::f64:
+  if (type == DataType::f64)
     return bits_of(value);
-  case DataType::f32:
+  if (type == DataType::f32)
     return bits_of(static_cast<float>(value));
-  case DataType::bf16:
+  if (type == DataType::bf16)
     return round_off(bits_of(static_cast<float>(value)), 16);
-  case DataType::f16:
-    return narrow(10, 15, 15);
-  case DataType::f8e4m3:
-    return narrow(3, 7, 7);
-  case DataType::f8e5m2:
-    return narrow(2, 15, 7);
-  default:
-    return 0; // integers are encoded from their units
-  }
+  return in_narrow_float(type, narrow); // integers are encoded from their units
 }
 
 // Exact but for a divisor that is no power of two. Numbers without a divisor are normal ones of the
@@ -122,18 +129,11 @@ constexpr std::uint64_t encode(DataType type, const Number& number) {
     return bits >> 31 << sign_bit |
            (magnitude == 0 ? 0 : (magnitude - exponent_offset) >> (23 - mantissa));
   };
-  switch (type) {
-  case DataType::bf16:
-    return bits >> 16;
-  case DataType::f16:
-    return narrow(10, 15, 15);
-  case DataType::f8e4m3:
-    return narrow(3, 7, 7);
-  case DataType::f8e5m2:
-    return narrow(2, 15, 7);
-  default:
+  if (type == DataType::f32)
     return bits;
-  }
+  if (type == DataType::bf16)
+    return bits >> 16;
+  return in_narrow_float(type, narrow);
 }
 
 } // namespace ncclprobe::model

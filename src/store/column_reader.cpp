@@ -21,7 +21,7 @@ void read_at(int fd, std::uint64_t at, std::span<std::byte> bytes) {
     if (got <= 0)
       raise(Errc::io, "cannot be read: {}", got < 0 ? std::strerror(errno) : "it is too short");
     at += static_cast<std::uint64_t>(got);
-    bytes = bytes.subspan(static_cast<std::size_t>(got));
+    bytes = bytes.subspan(got);
   }
 }
 

@@ -74,7 +74,7 @@ std::vector<std::string> read_texts(hid_t object, const char* name) {
       check_hdf5(H5Sget_simple_extent_npoints(space.get()), "H5Sget_simple_extent_npoints", name);
   if (count > 256)
     raise(Errc::failed, "attribute {} has {} texts", name, count);
-  std::vector<char*> data(static_cast<std::size_t>(count));
+  std::vector<char*> data(count);
   Hdf5Type wanted = text_type();
   check_hdf5(H5Aread(attribute.get(), wanted.get(), data.data()), "H5Aread", name);
   std::vector<std::string> texts;

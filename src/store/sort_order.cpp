@@ -65,7 +65,7 @@ void ScratchFile::append(std::span<const std::byte> bytes) {
     if (written < 0)
       raise(Errc::io, "cannot write a scratch file in {}: {}", folder_.string(),
             std::strerror(errno));
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    bytes = bytes.subspan(written);
   }
 }
 
@@ -78,7 +78,7 @@ void ScratchFile::read(std::uint64_t at, std::span<std::byte> bytes) const {
       raise(Errc::io, "cannot read a scratch file in {}: {}", folder_.string(),
             count < 0 ? std::strerror(errno) : "it is too short");
     at += static_cast<std::uint64_t>(count);
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
+    bytes = bytes.subspan(count);
   }
 }
 

@@ -36,8 +36,7 @@ ModelSpec without_experts(const ModelSpec& part, int ranks) {
 
 ExpertParallel::ExpertParallel(StepBuilder& build, const StepRequest& request,
                                const StepScope& scope, const ModelSpec& part)
-    : build_(build), request_(request), part_(part),
-      ranks_(static_cast<std::uint64_t>(scope.size())) {
+    : build_(build), request_(request), part_(part), ranks_(scope.size()) {
   if (request.pattern != StepPattern::moe || !build.communicates())
     return;
   group_ = build.add_groups("experts", {scope.ranks});

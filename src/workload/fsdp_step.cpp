@@ -37,7 +37,7 @@ public:
             const ModelSpec& part)
       : request_(request), scope_(scope), grid_(grid), model_(make_step_model(part)),
         build_(request, scope), tensor_(build_, request, grid, request.model),
-        bytes_(build_.element_bytes()), ranks_(static_cast<std::uint64_t>(grid.replicas())) {
+        bytes_(build_.element_bytes()), ranks_(grid.replicas()) {
     make_groups();
     lay_out();
     build_.calibrate(model_, request.batch);

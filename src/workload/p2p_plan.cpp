@@ -186,7 +186,7 @@ private:
         transfers.push_back({{false, ranks[i]}, {false, ranks[(i + distance) % size]}});
     };
     if (is_message(method)) {
-      std::vector<int> all(static_cast<std::size_t>(ranks_));
+      std::vector<int> all(ranks_);
       std::iota(all.begin(), all.end(), 0);
       add_ring(all);
     } else {

@@ -368,7 +368,7 @@ private:
 std::vector<int> members_of(const CommunicatorDecl& communicator, int world_size) {
   if (!communicator.ranks.empty())
     return communicator.ranks;
-  std::vector<int> all(static_cast<std::size_t>(world_size));
+  std::vector<int> all(world_size);
   std::iota(all.begin(), all.end(), 0);
   return all;
 }

@@ -156,9 +156,8 @@ std::int64_t synthetic_memory_ns(std::uint64_t bytes) {
 
 std::int64_t with_noise(std::int64_t cost_ns, const SyntheticSettings& settings,
                         const Options& options, std::uint64_t call) {
-  std::uint64_t process =
-      base::mixed(options.seed ^ base::mixed(static_cast<std::uint64_t>(options.trial)) ^
-                  (static_cast<std::uint64_t>(options.replicate) << 40));
+  std::uint64_t process = base::mixed(options.seed ^ base::mixed(options.trial) ^
+                                      (static_cast<std::uint64_t>(options.replicate) << 40));
   std::int64_t ppm = uniform(process, settings.noise_ppm / 4) +
                      uniform(base::mixed(process + call), settings.noise_ppm);
   return cost_ns + static_cast<std::int64_t>(static_cast<__int128>(cost_ns) * ppm / k_million);
