@@ -10,7 +10,7 @@
 #include "topology/paths.h"
 #include "topology/pci_tree.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -259,11 +259,9 @@ private:
     }
     if (open.empty() || host_.gpus.empty())
       return;
-    std::string names;
-    for (const std::string& name : open)
-      names += (names.empty() ? "" : ", ") + name;
-    add(NoteKind::unknown, names + ": GPUDirect is unknown (no module nvidia_peermem; dma-buf "
-                                   "works without it, but only a test can show that)");
+    add(NoteKind::unknown, fmt::format("{}: GPUDirect is unknown (no module nvidia_peermem; "
+                                       "dma-buf works without it, but only a test can show that)",
+                                       fmt::join(open, ", ")));
   }
 
   const Host& host_;

@@ -3,7 +3,7 @@
 
 #include "topology/read/cpu_mask.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -50,10 +50,7 @@ std::string format_cpu_mask(const std::vector<int>& cpus) {
     groups[group] |= 1U << (cpu % 32);
   }
   std::ranges::reverse(groups);
-  std::string text;
-  for (std::uint32_t bits : groups)
-    text += fmt::format("{}{:08x}", text.empty() ? "" : ",", bits);
-  return text;
+  return fmt::format("{:08x}", fmt::join(groups, ","));
 }
 
 } // namespace ncclprobe::topology

@@ -10,6 +10,8 @@
 #include "topology/derive.h"
 #include "topology/read/smi_facts.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace ncclprobe::topology {
@@ -103,9 +105,7 @@ Result<Machine> read_smi_query(std::string_view text, const std::string& name) {
     path.emplace_back(key);
     if (colon == std::string_view::npos)
       continue;
-    std::string joined;
-    for (const std::string& part : path)
-      joined += (joined.empty() ? "" : "/") + part;
+    const std::string joined = fmt::format("{}", fmt::join(path, "/"));
     take_smi_value(host.gpus.back(), SmiForm::text, joined, value);
     if (joined == "GPU Virtualization Mode/Virtualization Mode")
       set_smi_virtualization(host, value);

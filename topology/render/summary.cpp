@@ -12,7 +12,7 @@
 #include "topology/pci_tree.h"
 #include "topology/render/matrix.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -197,10 +197,9 @@ std::string gpu_tables(const Host& host) {
     unknown.insert(unknown.end(), unknown_links.begin(), unknown_links.end());
     out += "\n" + links;
   }
-  std::string list;
-  for (const std::string& title : unknown)
-    list += (list.empty() ? "" : ", ") + title;
-  return list.empty() ? out : out + "unknown for every GPU: " + list + "\n";
+  return unknown.empty()
+             ? out
+             : out + fmt::format("unknown for every GPU: {}\n", fmt::join(unknown, ", "));
 }
 
 std::string nic_table(const Host& host) {

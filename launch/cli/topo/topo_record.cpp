@@ -14,6 +14,8 @@
 #include "topology/render/nccl_xml.h"
 #include "topology/render/summary.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <regex>
@@ -43,10 +45,8 @@ topology::Host without_names(topology::Host host) {
 }
 
 File tool(const World& world, const std::string& name, const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words)
-    line += (line.empty() ? "" : " ") + word;
-  return {name, launch::output_of_tool(words, world.environment, k_tool_patience), line};
+  return {name, launch::output_of_tool(words, world.environment, k_tool_patience),
+          fmt::format("{}", fmt::join(words, " "))};
 }
 
 Result<std::string> text_or(const std::string& text, const char* why) {
