@@ -29,12 +29,6 @@ std::string write_csv(const Report& report);
 std::string write_markdown(const Report& report);
 
 enum class Format { table, json, csv, markdown };
-constexpr auto enum_names(Format) {
-  return std::to_array<std::pair<Format, std::string_view>>({{Format::table, "table"},
-                                                             {Format::json, "json"},
-                                                             {Format::csv, "csv"},
-                                                             {Format::markdown, "markdown"}});
-}
 // Ready to print. `columns` are those of text.
 std::string write_report(const Report& report, Format format, int columns = base::k_report_columns);
 

@@ -13,10 +13,6 @@
 namespace ncclprobe::analysis {
 
 enum class LinkKind { pcie, nvlink };
-constexpr auto enum_names(LinkKind) {
-  using enum LinkKind;
-  return std::to_array<std::pair<LinkKind, std::string_view>>({{pcie, "pcie"}, {nvlink, "nvlink"}});
-}
 
 // Absent and empty: no requirement.
 struct Policy {

@@ -55,11 +55,6 @@ struct SoftwareInQuestion {
 };
 
 enum class Known { yes, no, unknown };
-constexpr auto enum_names(Known) {
-  using enum Known;
-  return std::to_array<std::pair<Known, std::string_view>>(
-      {{yes, "yes"}, {no, "no"}, {unknown, "unknown"}});
-}
 
 struct ChainVerdict {
   const knowledge::FeatureChain* chain = nullptr;
@@ -73,11 +68,6 @@ std::vector<ChainVerdict> judge_chains(const GpuInQuestion& gpu,
 // whether the tables' newest PyTorch release has code for it in all its builds. It says nothing
 // about speed.
 enum class Suited { full, limited, outdated, unknown };
-constexpr auto enum_names(Suited) {
-  using enum Suited;
-  return std::to_array<std::pair<Suited, std::string_view>>(
-      {{full, "full"}, {limited, "limited"}, {outdated, "outdated"}, {unknown, "unknown"}});
-}
 struct Suitability {
   Suited grade = Suited::unknown;
   std::vector<std::string> reasons;

@@ -47,9 +47,9 @@ private:
   std::map<std::uint64_t, int> stretches_;
 };
 
-class Memory {
+class MemoryMap {
 public:
-  Memory(const Schedule& schedule, int world_size, int rank) : schedule_(schedule), rank_(rank) {
+  MemoryMap(const Schedule& schedule, int world_size, int rank) : schedule_(schedule), rank_(rank) {
     for (const BufferDecl& buffer : schedule.buffers)
       buffers_.emplace_back(with_guards(buffer.bytes.at(rank)));
     for (const CommunicatorDecl& declared : schedule.communicators) {
@@ -143,7 +143,7 @@ private:
 
 std::vector<UntouchedRegion> untouched_memory(const Schedule& schedule, int world_size,
                                               int global_rank) {
-  return Memory(schedule, world_size, global_rank).untouched();
+  return MemoryMap(schedule, world_size, global_rank).untouched();
 }
 
 } // namespace ncclprobe::worker

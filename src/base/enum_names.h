@@ -31,8 +31,8 @@ constexpr auto names_and_count(std::integer_sequence<int, numbers...>) {
 
 // Every enumeration that people or files see has one table of names, which the command line, JSON,
 // HDF5 and the report share: `enum_names(T{})` returns an array of {value, name}. People see the
-// names in this order. The names are those of the enumerators, which count from 0. An enumeration
-// with other names overloads the function in its namespace.
+// names in this order. The names are those of the enumerators, which count from 0 without gaps. An
+// enumeration with other names overloads the function in its namespace.
 // (parse_enum.h reads names. It is separate so that this header needs only the standard library
 // and CUDA kernels can use the enumerations. It is C++17, the newest that CUDA 11 reads.)
 template <typename T>
@@ -40,14 +40,17 @@ constexpr auto enum_names(T) {
   constexpr auto found = names_and_count<T>(std::make_integer_sequence<int, 32>());
   static_assert(found.second > 0 && found.second < found.first.size());
   std::array<std::pair<T, std::string_view>, found.second> names{};
-  for (std::size_t i = 0; i < names.size(); ++i)
-    names[i] = found.first[i];
+  for (std::size_t i = 0; i < names.size(); ++i) { // in C++17 pairs cannot be assigned here
+    names[i].first = found.first[i].first;
+    names[i].second = found.first[i].second;
+  }
   return names;
 }
 
 template <typename T>
 std::string_view to_string(T value) {
-  for (const auto& [candidate, name] : enum_names(T{}))
+  static constexpr auto names = enum_names(T{});
+  for (const auto& [candidate, name] : names)
     if (candidate == value)
       return name;
   return "?";

@@ -15,6 +15,8 @@ function(ncclprobe_library folder)
   ncclprobe_link(ncclprobe_${name} PUBLIC ${ARG_LINKS})
   ncclprobe_link(ncclprobe_${name} PRIVATE ${ARG_PRIVATE_LINKS})
   target_link_libraries(ncclprobe_${name} PUBLIC ncclprobe_settings)
+  # Only in the product: a test may narrow a number that it has chosen itself.
+  target_compile_options(ncclprobe_${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wconversion>)
   target_precompile_headers(ncclprobe_${name} REUSE_FROM ncclprobe_headers)
   set_target_properties(ncclprobe_${name} PROPERTIES PCH_WARN_INVALID OFF) # then they are compiled as usual
 endfunction()

@@ -14,11 +14,6 @@
 namespace ncclprobe::knowledge {
 
 enum class CauseSeverity { info, warn, fail };
-constexpr auto enum_names(CauseSeverity) {
-  using enum CauseSeverity;
-  return std::to_array<std::pair<CauseSeverity, std::string_view>>(
-      {{info, "info"}, {warn, "warn"}, {fail, "fail"}});
-}
 
 // Whether a cause can be the root of a failure.
 enum class CauseRole {
@@ -28,13 +23,6 @@ enum class CauseRole {
   wrapper,     // only passes an error on: "unhandled system error"
   consequence, // reports that something else failed: "torchrun ended the job"
 };
-constexpr auto enum_names(CauseRole) {
-  using enum CauseRole;
-  return std::to_array<std::pair<CauseRole, std::string_view>>({{cause, "cause"},
-                                                                {secondary, "secondary"},
-                                                                {wrapper, "wrapper"},
-                                                                {consequence, "consequence"}});
-}
 
 // A line that shows a cause. All expressions are RE2's.
 struct LogSign {

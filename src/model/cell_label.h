@@ -15,10 +15,6 @@
 namespace ncclprobe::model {
 
 enum class Placement { out_of_place, in_place };
-constexpr auto enum_names(Placement) {
-  return std::to_array<std::pair<Placement, std::string_view>>(
-      {{Placement::out_of_place, "out_of_place"}, {Placement::in_place, "in_place"}});
-}
 
 // A cell that measures one collective. workload/collective_benchmark.h describes the options.
 struct CollectiveLabel {

@@ -50,10 +50,6 @@ enum class Memory { plain, registered, shared, pinned_host, pageable_host };
 
 // How the timed region is launched. graph: captured once as a CUDA graph and replayed.
 enum class Launch { direct, graph };
-constexpr auto enum_names(Launch) {
-  return std::to_array<std::pair<Launch, std::string_view>>(
-      {{Launch::direct, "direct"}, {Launch::graph, "graph"}});
-}
 
 struct BufferDecl {
   std::string name;

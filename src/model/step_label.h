@@ -31,27 +31,13 @@ bool has_part(StepPattern pattern, StepPattern part);
 
 // Type of parameters, gradients and products. tf32: f32 whose products round their factors.
 enum class StepType { f32, tf32, bf16, f16 };
-constexpr auto enum_names(StepType) {
-  using enum StepType;
-  return std::to_array<std::pair<StepType, std::string_view>>(
-      {{f32, "f32"}, {tf32, "tf32"}, {bf16, "bf16"}, {f16, "f16"}});
-}
 DataType data_type(StepType type);
 
 // Compression of gradients before the reduction, and back.
 enum class Compression { none, bf16, f16 };
-constexpr auto enum_names(Compression) {
-  using enum Compression;
-  return std::to_array<std::pair<Compression, std::string_view>>(
-      {{none, "none"}, {bf16, "bf16"}, {f16, "f16"}});
-}
 
 // weak: `batch` samples for each replica of the model. strong: `batch` samples for all of them.
 enum class Scaling { weak, strong };
-constexpr auto enum_names(Scaling) {
-  using enum Scaling;
-  return std::to_array<std::pair<Scaling, std::string_view>>({{weak, "weak"}, {strong, "strong"}});
-}
 
 enum class PipelineOrder { one_f_one_b, gpipe };
 constexpr auto enum_names(PipelineOrder) {
@@ -170,11 +156,6 @@ NCCLPROBE_DESCRIBE(
 // compute, communication: the same schedule without the other one. copy: without both, so that only
 // the input is copied. All four contain an input copy if there is one.
 enum class StepParts { all, compute, communication, copy };
-constexpr auto enum_names(StepParts) {
-  using enum StepParts;
-  return std::to_array<std::pair<StepParts, std::string_view>>(
-      {{all, "all"}, {compute, "compute"}, {communication, "communication"}, {copy, "copy"}});
-}
 
 // A cell that measures a training step.
 struct StepLabel {

@@ -34,7 +34,7 @@ std::string nccl_name(std::string_view call) {
   return name.append(call.substr(member.size()));
 }
 
-int version_of(const SharedLibrary& library) {
+int version_number(const SharedLibrary& library) {
   decltype(&ncclGetVersion) get_version = library.require("ncclGetVersion");
   int code = 0;
   if (get_version(&code) != ncclSuccess)
@@ -49,7 +49,7 @@ int version_of(const SharedLibrary& library) {
 
 NcclLibrary::NcclLibrary(const backend::Options& options)
     : library("NCCL", library_candidates(options, "nccl", {"libnccl.so.2", "libnccl.so"})),
-      version_code(version_of(library)), version(version_text(version_code)) {}
+      version_code(version_number(library)), version(version_text(version_code)) {}
 
 void raise_nccl(const NcclLibrary& nccl, ncclResult_t code, const char* call, const char* file,
                 int line) {

@@ -23,9 +23,9 @@ NvmlFabric fabric_from(const Info& info) {
 std::vector<nvmlDevice_t> nvml_devices(const NvmlLibrary& nvml,
                                        std::vector<std::string>& complaints) {
   const SharedLibrary& library = nvml.library();
-  auto count_of = library.optional<nvmlReturn_t (*)(unsigned*)>("nvmlDeviceGetCount_v2");
-  auto device_of =
-      library.optional<nvmlReturn_t (*)(unsigned, nvmlDevice_t*)>("nvmlDeviceGetHandleByIndex_v2");
+  nvmlReturn_t (*count_of)(unsigned*) = library.optional("nvmlDeviceGetCount_v2");
+  nvmlReturn_t (*device_of)(unsigned, nvmlDevice_t*) =
+      library.optional("nvmlDeviceGetHandleByIndex_v2");
   unsigned count = 0;
   std::vector<nvmlDevice_t> devices;
   if (count_of == nullptr || device_of == nullptr || count_of(&count) != NVML_SUCCESS)

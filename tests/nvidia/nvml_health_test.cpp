@@ -15,14 +15,14 @@ backend::Options with_health_from(const char* library) {
   return options;
 }
 
-std::vector<model::GpuHealth> told_by(const char* library) {
+std::vector<model::GpuHealth> health_told_by(const char* library) {
   return nvidia::read_health(nvidia::NvmlLibrary(with_health_from(library)));
 }
 
 } // namespace
 
 TEST_CASE("a GPU that is well has zeros, which are not unknown") {
-  auto health = told_by(FAKE_NVML);
+  auto health = health_told_by(FAKE_NVML);
 
   REQUIRE(health.size() == 3);
   const model::GpuHealth& well = health[0];
@@ -41,7 +41,7 @@ TEST_CASE("a GPU that is well has zeros, which are not unknown") {
 }
 
 TEST_CASE("errors, remapped rows, processes and links of an ill GPU are told") {
-  auto health = told_by(FAKE_NVML);
+  auto health = health_told_by(FAKE_NVML);
 
   REQUIRE(health.size() == 3);
   const model::GpuHealth& ill = health[1];
@@ -67,7 +67,7 @@ TEST_CASE("errors, remapped rows, processes and links of an ill GPU are told") {
 }
 
 TEST_CASE("what a GPU does not answer is unknown, not zero") {
-  auto health = told_by(FAKE_NVML);
+  auto health = health_told_by(FAKE_NVML);
 
   REQUIRE(health.size() == 3);
   const model::GpuHealth& silent = health[2];

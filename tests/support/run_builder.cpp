@@ -97,8 +97,8 @@ TrialBuilder RunBuilder::trial(std::vector<model::Setting> settings, model::Purp
   model::TrialRecord trial;
   trial.spec.id = static_cast<int>(trials.size());
   trial.spec.name = model::label_of(settings);
-  trial.spec.replicate = static_cast<int>(
-      std::ranges::count_if(trials, [&](const model::TrialRecord& earlier) {
+  trial.spec.replicate =
+      static_cast<int>(std::ranges::count_if(trials, [&](const model::TrialRecord& earlier) {
         return earlier.spec.name == trial.spec.name && earlier.spec.purpose == purpose;
       }));
   trial.spec.purpose = purpose;

@@ -3,20 +3,12 @@
 
 #include "support/catch.h"
 #include "topology/links.h"
+#include "topology/machine_builder.h"
 #include "topology/machine_files.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::topology;
 using namespace ncclprobe::topology_test;
-
-namespace {
-
-template <typename T>
-Fact<T> said(T value) {
-  return Fact<T>(std::move(value), Source::synthetic);
-}
-
-} // namespace
 
 TEST_CASE("NVLinks carry what their generation carries, not their signalling rate") {
   Gpu gpu;

@@ -10,6 +10,11 @@
 // Made-up hosts in a few words: every fact has Source::synthetic.
 namespace ncclprobe::topology_test {
 
+template <typename T>
+topology::Fact<T> said(T value) {
+  return topology::Fact<T>(std::move(value), topology::Source::synthetic);
+}
+
 class HostBuilder {
 public:
   explicit HostBuilder(const std::string& name) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "support/catch.h"
+#include "topology/machine_builder.h"
 #include "topology/machine_files.h"
 #include "topology/paths.h"
 
@@ -15,11 +16,6 @@ constexpr DeviceRef gpu(int index) {
 }
 constexpr DeviceRef nic(int index) {
   return {DeviceKind::nic, index};
-}
-
-template <typename T>
-Fact<T> said(T value) {
-  return Fact<T>(std::move(value), Source::synthetic);
 }
 
 // GPUs on these host bridges and NUMA nodes, with nothing between; unknown where negative.

@@ -118,7 +118,7 @@ Usage variables_usage(VariablesOptions& into) {
       "2.28.3"};
   return {.name = "variables",
           .summary = "Explain the environment variables of NCCL and their values",
-          .examples = {{"ncclprobe variables", "all that NCCL reads"},
+          .examples = {{"ncclprobe variables", "all variables that NCCL reads"},
                        {"ncclprobe variables NCCL_ALGO --nccl 2.19.3", "what this release accepts"},
                        {"ncclprobe variables NCCL_ALGO=Rng NCCL_MIN_CTAS=99",
                         "how NCCL reads these values"}},
@@ -128,7 +128,7 @@ Usage variables_usage(VariablesOptions& into) {
                          "A variable, or a value to check; without one, all variables",
                          {.positional = true}),
                 option("nccl", "VERSION", into.version, versions, "The release of NCCL",
-                       {.initial = "the newest known one"})},
+                       {.initial = "the newest that ncclprobe knows"})},
                result_options(into, {"table", "json", "csv", "markdown"})})};
 }
 

@@ -159,8 +159,7 @@ TEST_CASE("Copies whose cost scatters more than it could show are too noisy to t
   for (int id = 0; id < 6; ++id) {
     auto trial = noisy.trial();
     add_parts(*trial, {}, {100, 100, 100, 80, 60, 50, 10}, 0, 0);
-    add_parts(*trial, k_pinned, {100, 100, 100, 80, 60, 50, 10 + 300 * (id % 3), 100}, 100,
-              100);
+    add_parts(*trial, k_pinned, {100, 100, 100, 80, 60, 50, 10 + 300 * (id % 3), 100}, 100, 100);
   }
 
   const Compared compared(std::move(noisy));

@@ -16,8 +16,8 @@ namespace {
 void add_idle_trial(RunBuilder& run, std::int64_t idle) {
   auto trial = run.trial().cell("all_reduce", 1024, 1000);
   StepLengths lengths{.idle = idle};
-  add_step_cell(
-      *trial, {.label = {.model = "m", .ranks = {0, 1}, .batch = 8}, .lengths = {lengths, lengths}});
+  add_step_cell(*trial, {.label = {.model = "m", .ranks = {0, 1}, .batch = 8},
+                         .lengths = {lengths, lengths}});
 }
 
 } // namespace
