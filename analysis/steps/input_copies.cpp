@@ -3,7 +3,6 @@
 
 #include "analysis/steps/input_copies.h"
 
-
 #include <algorithm>
 
 namespace ncclprobe::analysis::steps {

@@ -90,8 +90,7 @@ Result<void> check_cpu_policy(std::string_view policy) {
   constexpr std::array<std::string_view, 4> k_names{"numa", "none", "launcher", "core"};
   if (std::ranges::find(k_names, policy) != k_names.end() || !parse_sets(policy).empty())
     return {};
-  return fail(Error{Errc::invalid_argument,
-                          fmt::format("'{}' is not a choice of CPUs", policy),
+  return fail(Error{Errc::invalid_argument, fmt::format("'{}' is not a choice of CPUs", policy),
                     "numa, none, launcher, core, or CPUs such as 0-3 or [0-3,8]; 0-3/4-7 "
                     "gives ranks different ones"});
 }

@@ -25,7 +25,7 @@ struct Command {
 
 struct ExitStatus {
   enum class How { exited, signalled } how = How::exited;
-  int value = 0; // exit code or signal number
+  int value = 0;                       // exit code or signal number
   std::uint64_t peak_memory_bytes = 0; // of its largest process: most RAM it held; 0: unknown
   bool clean() const { return how == How::exited && value == 0; }
   std::string text() const; // "exit 0", "signal 9 (Killed)"

@@ -24,8 +24,7 @@ Result<void> check_size(const std::filesystem::path& path) {
   if (!fd || ::fstat(fd.get(), &about) != 0)
     return base::system_error("open", path, errno);
   if (!S_ISREG(about.st_mode))
-    return fail(Errc::protocol, "{} is not a regular file, and so not an HDF5 file",
-                      path.string());
+    return fail(Errc::protocol, "{} is not a regular file, and so not an HDF5 file", path.string());
   const auto size = static_cast<std::uint64_t>(about.st_size);
   if (size > k_most_file_bytes)
     return fail(Errc::protocol, "{} has more than {} GiB, which is the most that is read",

@@ -34,8 +34,7 @@ struct RankGrid {
   int replicas() const { return static_cast<int>(tensor_groups.size()); }
 };
 // Errors: unsupported if the ranks do not divide.
-Result<RankGrid> make_rank_grid(const model::StepOptions& options,
-                                      const std::vector<int>& ranks);
+Result<RankGrid> make_rank_grid(const model::StepOptions& options, const std::vector<int>& ranks);
 
 // A rank's part of the model. Errors: unsupported if heads or widths do not divide, or experts.
 Result<ModelSpec> tensor_parallel_part(const ModelSpec& whole, int tensor);

@@ -134,6 +134,8 @@ TEST_CASE("a file may lack what came later, and nothing else") {
       remove("del f['workers/cpus_asked'], f['worker_memory'], f['cells/timing_max_batches']") ==
       0);
   auto without = store::read_run(file);
+  REQUIRE(remove("f['step_cells/cell'][0] = 3") == 0); // it was 2
+  auto of_no_kind = store::read_run(file);
   REQUIRE(remove("del f['workers/cpus']") == 0);
   auto too_little = store::read_run(file);
 
@@ -144,6 +146,9 @@ TEST_CASE("a file may lack what came later, and nothing else") {
     }
   REQUIRE(without);
   CHECK((*without == run));
+  REQUIRE_FALSE(of_no_kind);
+  CHECK_THAT(of_no_kind.error().message,
+             ContainsSubstring("row 2 of /cells has 0 rows in the tables of its kinds"));
   REQUIRE_FALSE(too_little);
   CHECK_THAT(too_little.error().message, ContainsSubstring("is damaged: H5Dopen2(cpus)"));
 }

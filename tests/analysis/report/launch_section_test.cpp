@@ -34,7 +34,7 @@ RunBuilder run_with(std::vector<model::Setting> settings = {}) {
       .cell(cell_of({.launch = model::Launch::graph}), record_of(9'000, 3'000))
       .cell(cell_of({.priority = -5}), record_of(12'600, 4'100))
       .cell(cell_of({.launch = model::Launch::graph}, 1024),
-           record_of(9'000, 3'000)); // not measured directly
+            record_of(9'000, 3'000)); // not measured directly
   return run;
 }
 

@@ -3,7 +3,6 @@
 
 #include "analysis/predict/step_runs.h"
 #include "analysis/report/prediction_report.h"
-
 #include "model/cell_label.h"
 #include "support/catch.h"
 #include "support/run_builder.h"
