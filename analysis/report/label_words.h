@@ -33,6 +33,8 @@ std::string describe(const model::CellLabel& label);
 // The same, with ", latency of single launches" in that mode.
 std::string describe(const SettingResult& result);
 
+std::string grouped(std::uint64_t number); // "12,000"
+
 // "in place".
 std::string placement_text(model::Placement placement);
 

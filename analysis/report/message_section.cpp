@@ -1,13 +1,9 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/report/message_section.h"
-
 #include "analysis/report/label_words.h"
+#include "analysis/report/timeline_sections.h"
 #include "analysis/report/timeline_words.h"
-#include "base/text_table.h"
-
-#include <algorithm>
 
 namespace ncclprobe::analysis {
 
@@ -15,43 +11,52 @@ using namespace timeline;
 
 namespace {
 
-std::string waits_table(const MessageWaits::OfCell& found, bool per_step) {
-  std::vector<const MessageWaits::OfRank*> shown;
-  for (const MessageWaits::OfRank& rank : found.ranks)
-    shown.push_back(&rank);
-  std::stable_sort(shown.begin(), shown.end(), [](const auto* a, const auto* b) {
-    return a->delay.value_ns > b->delay.value_ns;
-  });
-  if (shown.size() > k_most_rows)
-    shown.resize(k_most_rows);
+TablePtr waits_table(const MessageWaits::OfCell& found, bool per_step) {
   const char* unit = per_step ? "step" : "kernel";
-  base::TextTable table({{"rank"},
-                         {fmt::format("waits per {}", unit)},
-                         {"most for"},
-                         {"awaited"},
-                         {fmt::format("delay per {}", unit)},
-                         {"95%, us"}});
-  for (const MessageWaits::OfRank* rank : shown)
-    table.add_row(
-        {std::to_string(rank->rank), rank->kernels > 0 ? format_us(rank->wait) : "-",
-         rank->most_for < 0 ? "-" : std::to_string(rank->most_for), grouped(rank->times_awaited),
-         rank->delay.value_ns > 0 ? format_us(rank->delay) : "-", range_us(rank->delay_interval)});
-  std::string out = table.render(2);
-  if (shown.size() < found.ranks.size())
-    out += fmt::format("  The {} worst of {} ranks; --format json has all.\n", shown.size(),
-                       found.ranks.size());
-  return out;
+  TableOf<MessageWaits::OfRank> table(found.ranks);
+  using Row = const MessageWaits::OfRank&;
+  table.add("rank", [](Row row) { return row.rank; }).titled("rank");
+  table.add("kernels_that_waited", [](Row row) { return row.kernels; });
+  table.add("wait", [](Row row) { return row.wait; });
+  table.show(fmt::format("waits per {}", unit),
+             [](Row row) { return row.kernels > 0 ? format_us(row.wait) : "-"; });
+  table.add("most_for", [](Row row) { return row.most_for < 0 ? Value() : Value(row.most_for); })
+      .titled("most for");
+  table.add("times_awaited", [](Row row) { return row.times_awaited; })
+      .titled("awaited", {Unit::grouped});
+  table.add("delay", [](Row row) { return row.delay; });
+  table.show(fmt::format("delay per {}", unit),
+             [](Row row) { return row.delay.value_ns > 0 ? format_us(row.delay) : "-"; });
+  table.add("delay_interval_ns", [](Row row) { return row.delay_interval; });
+  table.show("95%, us", [](Row row) { return range(row.delay_interval, {}); }).dispensable(1);
+  return table.table();
 }
 
-} // namespace
+Object messages_value(const MessageWaits& found, const TimelineHeading& heading) {
+  const RankMessages& all = found.all;
+  auto count = [&](MatchState match) { return all.halves[static_cast<std::size_t>(match)]; };
+  List unmatched;
+  for (const UnmatchedHalf& one : all.unmatched)
+    unmatched.push_back(describe(one));
+  auto waits_value = [&](const MessageWaits::OfCell& waits) {
+    return Object{{"steps", found.per_step ? Value(waits.steps) : Value()},
+                  {"ranks", waits_table(waits, found.per_step)}};
+  };
+  return described_with(all, {{"matched", count(MatchState::matched)},
+                              {"without_other_half", count(MatchState::alone)},
+                              {"of_other_size", count(MatchState::contradicted)},
+                              {"told_more_than_once", count(MatchState::repeated)},
+                              {"unmatched", std::move(unmatched)},
+                              {"waits_are_per", found.per_step ? "step" : "kernel"},
+                              {"cells", by_cell(found.cells, heading, waits_value)}});
+}
 
-std::string render_messages(const timeline::MessageWaits& found) {
+Section messages_section(const MessageWaits& found) {
   const RankMessages& all = found.all;
   std::uint64_t met = all.halves[static_cast<std::size_t>(MatchState::matched)];
   std::uint64_t halves = met + all.unmatched_halves();
   if (halves + all.kernels_untold + all.without_kernel == 0)
-    return "";
-  std::string out = "Who waits for whom (sends and receives)\n";
+    return {"messages"};
   std::string text = "No send or receive is known by its ranks.";
   if (halves > 0)
     text = fmt::format("{} of sends and receives were matched with their other side.",
@@ -68,34 +73,38 @@ std::string render_messages(const timeline::MessageWaits& found) {
   if (all.without_kernel > 0)
     text += fmt::format(" {} that NCCL reported have no kernel.",
                         count_of(all.without_kernel, "send or receive", "sends and receives"));
-  out += paragraph("  ", text, 2);
-  std::uint64_t named = 0;
-  for (const UnmatchedHalf& one : all.unmatched) {
-    out += paragraph("  -", describe(one) + ".", 4);
-    ++named;
-  }
-  if (std::uint64_t rest = all.unmatched_halves() - all.clock_unknown - named; rest > 0)
-    out += fmt::format("  - and {} more.\n", grouped(rest));
-  std::vector<std::pair<int, const MessageWaits::OfCell*>> cells;
-  for (const auto& [cell, waits] : found.cells)
-    if (!waits.ranks.empty())
-      cells.emplace_back(cell, &waits);
-  const std::size_t count = cells.size();
-  std::ranges::stable_sort(cells, std::ranges::greater{}, [](const auto& cell) {
+  Section section{
+      "messages", "Who waits for whom (sends and receives)", {Text{"", std::move(text), 2}}};
+  for (const UnmatchedHalf& one : all.unmatched)
+    section.blocks.push_back(Text{"  -", describe(one) + ".", 4});
+  if (std::uint64_t rest = all.unmatched_halves() - all.clock_unknown - all.unmatched.size();
+      rest > 0)
+    section.blocks.push_back(Text{"  -", fmt::format("and {} more.", grouped(rest)), 4});
+  ByCell<MessageWaits::OfCell> cells = found.cells;
+  std::erase_if(cells, [](const auto& cell) { return cell.second.ranks.empty(); });
+  const auto shown = most_telling(cells, [](const MessageWaits::OfCell& waits) {
     double delay_ns = 0; // of all steps
-    for (const MessageWaits::OfRank& rank : cell.second->ranks)
-      delay_ns += rank.delay.value_ns * static_cast<double>(cell.second->steps);
+    for (const MessageWaits::OfRank& rank : waits.ranks)
+      delay_ns += rank.delay.value_ns * static_cast<double>(waits.steps);
     return delay_ns;
   });
-  cells.resize(std::min(count, k_most_cells));
-  for (const auto& [cell, waits] : cells) {
-    if (count > 1)
-      out += fmt::format("  In cell {}\n", cell);
-    out += waits_table(*waits, found.per_step);
+  for (const auto& [cell, waits] : shown) {
+    if (cells.size() > 1)
+      section.blocks.push_back(Text{"", fmt::format("In cell {}", cell), 2});
+    section.blocks.push_back(
+        View{.table = waits_table(*waits, found.per_step),
+             .rows = greatest_first(waits->ranks, [](auto& rank) { return rank.delay.value_ns; }),
+             .most_rows = k_most_rows});
   }
-  if (cells.size() < count)
-    out += fmt::format("  {} of {} cells; --format json has all.\n", cells.size(), count);
-  return out;
+  add_more_cells(section, shown.size(), cells.size());
+  return section;
+}
+
+} // namespace
+
+Report messages_report(const Timeline& timeline, const TimelineHeading& heading) {
+  return {.sections = {messages_section(timeline.messages)},
+          .data = {{"messages", messages_value(timeline.messages, heading)}}};
 }
 
 } // namespace ncclprobe::analysis

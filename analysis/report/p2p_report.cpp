@@ -211,9 +211,8 @@ Section reading_matrices(const std::vector<P2pMatrix>& matrices) {
 Report p2p_report(const RunSummary& run) {
   const auto found = std::make_shared<const std::vector<P2pMatrix>>(p2p_matrices(run));
   const std::vector<std::string> beyond = beyond_limits(*found);
-  Value header = described(static_cast<const model::RunHeader&>(run.header));
-  Object about = std::get<Object>(header.held());
-  about.emplace_back("finished_trials", run.trials.size());
+  Object about = described_with(static_cast<const model::RunHeader&>(run.header),
+                                {{"finished_trials", run.trials.size()}});
   Report report{.sections = {heading_section(run), wrong_data_section(run)},
                 .data = {{"schema", "ncclprobe.p2p"},
                          {"version", k_p2p_report_version},

@@ -3,46 +3,64 @@
 
 #include "analysis/report/prediction_report.h"
 
-#include "analysis/report/heading.h"
+#include "analysis/predict/prediction_base.h"
 #include "analysis/report/label_words.h"
-#include "analysis/report/prediction_base.h"
-#include "base/text_table.h"
-#include "base/units.h"
-#include "base/wrapped_row.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 
 namespace ncclprobe::analysis {
 namespace {
 
-using base::TextTable;
 using cost_model::CollectiveModel;
 using cost_model::Fit;
+using cost_model::LogGp;
 using cost_model::Piece;
+using cost_model::Predicted;
 
-// The most ranks of any host; 0 for a run without any.
-int ranks_per_host(const model::Run& run) {
-  std::map<int, int> counts;
-  int most = 0;
-  for (const model::RankPlace& place : run.header.ranks)
-    most = std::max(most, ++counts[place.host]);
-  return most;
-}
+constexpr int k_prediction_version = 4;
+constexpr int k_quality_hang = 11;
+
+constexpr FindingKind k_no_error_by_size{
+    "no_error_by_size", Severity::warning,
+    "no error is known: no size could be left out, because too few were measured"},
+    k_no_error_by_ranks{"no_error_by_ranks", Severity::warning,
+                        "no error is known: that needs steps of this kind measured at three or "
+                        "more numbers of ranks, two of them above 1"},
+    k_one_number_of_ranks{
+        "one_number_of_ranks", Severity::warning,
+        "{collective} was measured on {ranks} ranks only: how it grows with them is not known"},
+    k_no_loggp{"no_loggp", Severity::note,
+               "LogGP: no data. It needs the same sizes launched back to back and one at a time "
+               "(run --mode latency; --also adds that run)."},
+    k_single_launches{"single_launches", Severity::note,
+                      "o is the host's call for one launch. It is not in L: a single launch is "
+                      "timed on the device, which is kept busy until the call has returned. "
+                      "Residuals: at most {worst_residual_percent:.1f}%."},
+    k_host_sets_pace{"host_sets_pace", Severity::note,
+                     "Where the host sets the pace, its calls take as long, and the gap g itself "
+                     "may be shorter."},
+    k_calls_not_timed{"calls_not_timed", Severity::note,
+                      "Without o the run did not time the host's calls, so g is the longer of gap "
+                      "and overhead."},
+    k_not_predicted{"not_predicted", Severity::warning, "{ranks} ranks: {why}."},
+    k_no_interval{"no_interval", Severity::warning, "No interval: {why}."},
+    k_time_unknown{"time_unknown", Severity::warning,
+                   "{activity}: nothing is known of its time, so it is taken to need none."},
+    k_interval_of{"interval_of", Severity::note,
+                  "Of the interval at {ranks} ranks: transfers +-{transfers:.1f}%, computing "
+                  "+-{computing:.1f}%, its operations of another size +-{sizes:.1f}%, between "
+                  "nodes as stated +-{inter_node:.1f}%, what replays are off by +-{replay:.1f}% of "
+                  "the step."},
+    k_stated_exactly{"stated_exactly", Severity::note,
+                     "Computing is taken to be exactly as stated: a range (--tflops 350-450) "
+                     "widens the interval."};
 
 std::string ms(double ns) {
   return fmt::format("{:.3f}", ns / 1e6);
-}
-
-std::string interval_text(const std::optional<Interval>& interval, double unit,
-                          fmt::format_string<double> format) {
-  return interval ? fmt::format("[{}, {}]", fmt::format(format, interval->low / unit),
-                                fmt::format(format, interval->high / unit))
-                  : "unknown";
 }
 
 // "11.2 +-1.1"; intervals of factors are symmetrical.
@@ -60,270 +78,291 @@ double worst_residual(const Fit& line) {
   return worst;
 }
 
-std::string errors_text(model::Collective collective, const cost_model::RankErrors& errors) {
-  const auto name = model::to_string(collective);
+template <typename T>
+std::string way_text(const T& one) {
+  return one.algorithm.empty() ? "?" : one.algorithm + " " + one.protocol;
+}
+
+Block errors_block(model::Collective collective, const cost_model::RankErrors& errors) {
   if (errors.measured.size() < 2)
-    return fmt::format("{} was measured on {} ranks only: how it grows with them is not known",
-                       name, errors.measured.front());
-  if (errors.left_out.empty())
-    return fmt::format("{} on {} ranks: none could be left out", name,
-                       fmt::join(errors.measured, ", "));
-  return fmt::format("{} on {} ranks, each number left out in turn: {:.1f}% (root mean square)",
-                     name, fmt::join(errors.measured, ", "), 100 * errors.rms());
+    return Findings{"  numbers",
+                    {{&k_one_number_of_ranks,
+                      {{"collective", collective}, {"ranks", errors.measured.front()}}}},
+                    k_quality_hang};
+  const std::string ranks =
+      fmt::format("{} on {} ranks", model::to_string(collective), fmt::join(errors.measured, ", "));
+  return Text{"  numbers",
+              errors.left_out.empty()
+                  ? ranks + ": none could be left out"
+                  : fmt::format("{}, each number left out in turn: {:.1f}% (root mean square)",
+                                ranks, 100 * errors.rms()),
+              k_quality_hang};
 }
 
-// " [10.1, 12.3]"
-std::string bounds_text(const cost_model::Predicted& one) {
-  return one.step_interval_ns ? " " + interval_text(one.step_interval_ns, 1e6, "{:.3f}") : "";
-}
-
-std::string render_quality(const Prediction& prediction) {
-  std::string out = "How good the model is, on what was measured\n";
-  out += paragraph(
-      "  sizes",
-      prediction.left_out
-          ? fmt::format("each left out in turn: predicted with a median error of {:.1f}% (largest "
-                        "{:.1f}%, {} sizes)",
-                        100 * prediction.left_out->median, 100 * prediction.left_out->largest,
-                        prediction.left_out->sizes)
-          : "no error is known: no size could be left out, because too few were measured",
-      11);
-  for (const auto& [collective, errors] : prediction.rank_errors)
-    out += paragraph("  numbers", errors_text(collective, errors), 11);
-  if (const auto& held = prediction.held_out)
-    out += paragraph("  ranks",
-                     fmt::format("the step at {} ranks, predicted from {}: {} ms{}; measured {} ms "
-                                 "({:+.1f}%)",
-                                 held->predicted.ranks, fmt::join(held->from_ranks, ", "),
-                                 ms(held->predicted.step_ns), bounds_text(held->predicted),
-                                 ms(held->measured_ns), 100 * held->error()),
-                     11);
-  else
-    out += paragraph("  ranks",
-                     "no error is known: that needs steps of this kind measured at three or more "
-                     "numbers of ranks, two of them above 1",
-                     11);
-  if (prediction.replayed_ns) {
-    const cost_model::StepBase& base = prediction.base;
-    out += paragraph(
-        "  replay",
-        fmt::format("the step {} {} rank{}, by its schedule {} ms; measured {} ms ({:+.1f}%){}",
-                    base.ranks > 0 ? "at" : "that the rates are from, at", base.measured_ranks,
-                    base.measured_ranks == 1 ? "" : "s", ms(*prediction.replayed_ns),
-                    ms(base.measured.step_ns),
-                    100 * (*prediction.replayed_ns / base.measured.step_ns - 1),
-                    base.ranks > 0 ? "; predictions keep the difference" : ""),
-        11);
-  }
-  return out;
-}
-
-std::string render_models(const std::vector<CollectiveModel>& models) {
-  TextTable table({{"collective", TextTable::Align::left},
-                   {"ranks"},
-                   {"from"},
-                   {"to"},
-                   {"by", TextTable::Align::left},
-                   {"alpha us"},
-                   {"beta us/MB"},
-                   {"resid. %"},
-                   {"begins", TextTable::Align::left}});
-  static const std::vector<int> k_widths{0, 0, 0, 0, 6, 11, 11, 0, 0};
-  for (const CollectiveModel& model : models)
-    for (const Piece& piece : model.pieces)
-      base::add_wrapped_row(
-          table,
-          {std::string(model::to_string(model.collective)), std::to_string(model.ranks),
-           base::format_bytes(piece.first_bytes), base::format_bytes(piece.last_bytes),
-           piece.algorithm.empty() ? "?" : piece.algorithm + " " + piece.protocol,
-           factor_text(piece.line, 0, 1e3), factor_text(piece.line, 1, 1e-3),
-           fmt::format("{:.1f}", 100 * worst_residual(piece.line)),
-           piece.begin == Piece::Begin::observed ? "switch" // in full the table would be too wide
-                                                 : std::string(model::to_string(piece.begin))},
-          k_widths);
-  const bool any_switch = std::any_of(models.begin(), models.end(), [](const auto& model) {
-    return std::any_of(model.pieces.begin(), model.pieces.end(),
-                       [](const Piece& piece) { return piece.begin == Piece::Begin::observed; });
-  });
-  return "Collectives: t(m) = alpha + beta m, least squares of relative errors (+-: 95%)\n" +
-         table.render(2) +
-         (any_switch
-              ? "  switch: NCCL was seen to take another algorithm or protocol from there on.\n"
-              : "");
-}
-
-std::string render_loggp(const std::vector<cost_model::LogGp>& models) {
-  if (models.empty())
-    return paragraph(
-        "",
-        "LogGP: no data. It needs the same sizes launched back to back and one at a time "
-        "(run --mode latency; --also adds that run).",
-        0);
-  TextTable table({{"collective", TextTable::Align::left},
-                   {"ranks"},
-                   {"from"},
-                   {"to"},
-                   {"by", TextTable::Align::left},
-                   {"L us"},
-                   {"o us"},
-                   {"g us"},
-                   {"G us/MB"}});
-  static const std::vector<int> k_widths{0, 0, 0, 0, 6, 11, 0, 11, 11};
-  bool any_bound = false, all_known = true;
-  double worst = 0;
-  for (const cost_model::LogGp& one : models) {
-    const auto bound = one.is_bound_by_host();
-    any_bound = any_bound || bound.value_or(false);
-    all_known = all_known && bound.has_value();
-    worst = std::max(worst, worst_residual(one.fit));
-    base::add_wrapped_row(table,
-                          {std::string(model::to_string(one.collective)), std::to_string(one.ranks),
-                           base::format_bytes(one.first_bytes), base::format_bytes(one.last_bytes),
-                           one.algorithm.empty() ? "?" : one.algorithm + " " + one.protocol,
-                           factor_text(one.fit, 0, 1e3),
-                           one.overhead_ns ? format_number(*one.overhead_ns / 1e3) : "?",
-                           (bound.value_or(false) ? "<= " : "") + factor_text(one.fit, 1, 1e3),
-                           factor_text(one.fit, 2, 1e-3)},
-                          k_widths);
-  }
-  std::string notes =
-      "o is the host's call for one launch. It is not in L: a single launch is timed "
-      "on the device, which is kept busy until the call has returned.";
-  notes += fmt::format(" Residuals: at most {:.1f}%.", 100 * worst);
-  if (any_bound)
-    notes += " <=: the host's calls take as long, so they set the pace and the gap itself may be "
-             "shorter.";
-  if (!all_known)
-    notes += " ?: this run did not time the host's calls, so g is the longer of gap and overhead.";
-  return "LogGP: one at a time L + (m-1) G, back to back max(g, o) + (m-1) G (+-: 95%)\n" +
-         table.render(2) + paragraph("", notes, 2);
-}
-
-std::string render_predicted(const Prediction& prediction) {
-  TextTable table({{"ranks"},
-                   {"nodes"},
-                   {"step ms"},
-                   {"95%", TextTable::Align::left},
-                   {"uncovered ms"},
-                   {"efficiency %"},
-                   {"95%", TextTable::Align::left}});
-  std::string notes;
-  auto add_note = [&, said = std::set<std::string>()](const std::string& note) mutable {
-    if (said.insert(note).second)
-      notes += paragraph("", note, 2);
+Section quality_section(const Prediction& prediction) {
+  Section section{"quality", "How good the model is, on what was measured"};
+  auto add = [&](const char* label, std::string text) {
+    section.blocks.push_back(Text{label, std::move(text), k_quality_hang});
   };
-  for (const cost_model::Predicted& one : prediction.predicted) {
-    const int node = std::max(prediction.ranks_per_node, 1);
-    const std::string nodes = std::to_string((one.ranks + node - 1) / node);
+  if (const auto& left = prediction.left_out)
+    add("  sizes", fmt::format("each left out in turn: predicted with a median error of {:.1f}% "
+                               "(largest {:.1f}%, {} sizes)",
+                               100 * left->median, 100 * left->largest, left->sizes));
+  else
+    section.blocks.push_back(Findings{"  sizes", {{&k_no_error_by_size}}, k_quality_hang});
+  for (const auto& [collective, errors] : prediction.rank_errors)
+    section.blocks.push_back(errors_block(collective, errors));
+  if (const auto& held = prediction.held_out) {
+    const Predicted& one = held->predicted;
+    add("  ranks",
+        fmt::format("the step at {} ranks, predicted from {}: {} ms{}; measured {} ms ({:+.1f}%)",
+                    one.ranks, fmt::join(held->from_ranks, ", "), ms(one.step_ns),
+                    one.step_interval_ns ? fmt::format(" [{}, {}]", ms(one.step_interval_ns->low),
+                                                       ms(one.step_interval_ns->high))
+                                         : "",
+                    ms(held->measured_ns), 100 * held->error()));
+  } else {
+    section.blocks.push_back(Findings{"  ranks", {{&k_no_error_by_ranks}}, k_quality_hang});
+  }
+  const cost_model::StepBase& base = prediction.base;
+  if (prediction.replayed_ns)
+    add("  replay",
+        fmt::format("the step {} {}, by its schedule {} ms; measured {} ms ({:+.1f}%){}",
+                    base.ranks > 0 ? "at" : "that the rates are from, at",
+                    count_of(static_cast<std::size_t>(base.measured_ranks), "rank", "ranks"),
+                    ms(*prediction.replayed_ns), ms(base.measured.step_ns),
+                    100 * (*prediction.replayed_ns / base.measured.step_ns - 1),
+                    base.ranks > 0 ? "; predictions keep the difference" : ""));
+  return section;
+}
+
+// A factor of a line, in units of `unit`, with its interval.
+template <typename Row, typename FitOf>
+void add_factor(TableOf<Row>& table, std::size_t factor, double unit, FitOf fit_of, const char* key,
+                const char* interval_key, const char* title) {
+  table.add(key, [=](const Row& row) { return fit_of(row).factors[factor] / unit; });
+  table.add(interval_key,
+            [=](const Row& row) { return interval_value(fit_of(row).intervals[factor], unit); });
+  table.show(title, [=](const Row& row) { return factor_text(fit_of(row), factor, unit); });
+}
+
+struct PieceRow : Piece {
+  const CollectiveModel* model;
+};
+TablePtr pieces_table(const std::vector<const CollectiveModel*>& models) {
+  std::vector<PieceRow> rows;
+  for (const CollectiveModel* model : models)
+    for (const Piece& piece : model->pieces)
+      rows.push_back({piece, model});
+  TableOf<PieceRow> table(std::move(rows));
+  auto line = [](const PieceRow& row) -> const Fit& { return row.line; };
+  table.show("collective", [](const PieceRow& row) { return row.model->collective; }).left();
+  table.show("ranks", [](const PieceRow& row) { return row.model->ranks; });
+  table.add("first_bytes", &PieceRow::first_bytes).titled("from", {Unit::size});
+  table.add("last_bytes", &PieceRow::last_bytes).titled("to", {Unit::size});
+  table.add("algorithm", &PieceRow::algorithm);
+  table.add("protocol", &PieceRow::protocol);
+  table.show("by", way_text<PieceRow>).left();
+  add_factor(table, 0, 1e3, line, "alpha_us", "alpha_interval_us", "alpha us");
+  add_factor(table, 1, 1e-3, line, "beta_us_per_mb", "beta_interval_us_per_mb", "beta us/MB");
+  table.add("residuals", [](const PieceRow& row) { return row.line.residuals; });
+  table
+      .show("resid. %", [](const PieceRow& row) { return worst_residual(row.line); }, {Unit::share})
+      .dispensable(1);
+  table.add("begins", &PieceRow::begin).titled("begins").left();
+  return table.table();
+}
+
+Report models_report(const std::vector<CollectiveModel>& models) {
+  std::vector<const CollectiveModel*> all;
+  for (const CollectiveModel& model : models)
+    all.push_back(&model);
+  Section section{"collectives",
+                  "Collectives: t(m) = alpha + beta m, least squares of relative errors (+-: 95%)",
+                  {View{pieces_table(all)}}};
+  TableOf<const CollectiveModel*> table(std::move(all));
+  table.add("collective", &CollectiveModel::collective);
+  table.add("ranks", &CollectiveModel::ranks);
+  table.add("points", &CollectiveModel::points);
+  table.add("left_out_errors", &CollectiveModel::left_out_errors);
+  table.add("pieces", [](const CollectiveModel* one) { return pieces_table({one}); });
+  return {.sections = {std::move(section)}, .data = {{"collectives", table.table()}}};
+}
+
+Report loggp_report(const std::vector<LogGp>& models) {
+  TableOf<LogGp> table(models);
+  auto fit = [](const LogGp& one) -> const Fit& { return one.fit; };
+  table.add("collective", &LogGp::collective).titled("collective").left();
+  table.add("ranks", &LogGp::ranks).titled("ranks");
+  table.add("first_bytes", &LogGp::first_bytes).titled("from", {Unit::size});
+  table.add("last_bytes", &LogGp::last_bytes).titled("to", {Unit::size});
+  table.add("algorithm", &LogGp::algorithm);
+  table.add("protocol", &LogGp::protocol);
+  table.show("by", way_text<LogGp>).left();
+  add_factor(table, 0, 1e3, fit, "L_us", "L_interval_us", "L us");
+  table.add("o_us", [](const LogGp& one) { return in_us(one.overhead_ns); })
+      .titled("o us", {Unit::number})
+      .dispensable(2);
+  table.add("bound_by_host", &LogGp::is_bound_by_host).titled("host's pace").dispensable(1);
+  add_factor(table, 1, 1e3, fit, "g_us", "g_interval_us", "g us");
+  add_factor(table, 2, 1e-3, fit, "G_us_per_mb", "G_interval_us_per_mb", "G us/MB");
+  table.add("residuals", [](const LogGp& one) { return one.fit.residuals; });
+  Section section{"loggp"};
+  if (models.empty()) {
+    section.blocks = {Findings{"", {{&k_no_loggp}}}};
+  } else {
+    double worst = 0;
+    for (const LogGp& one : models)
+      worst = std::max(worst, worst_residual(one.fit));
+    section.title = "LogGP: one at a time L + (m-1) G, back to back max(g, o) + (m-1) G (+-: 95%)";
+    std::vector<Finding> notes{{&k_single_launches, {{"worst_residual_percent", 100 * worst}}}};
+    if (std::ranges::any_of(models, [](auto& one) { return one.is_bound_by_host() == true; }))
+      notes.push_back({&k_host_sets_pace});
+    if (std::ranges::any_of(models, [](auto& one) { return !one.is_bound_by_host(); }))
+      notes.push_back({&k_calls_not_timed});
+    section.blocks = {View{table.table()}, Findings{"", std::move(notes), 2}};
+  }
+  return {.sections = {std::move(section)}, .data = {{"loggp", table.table()}}};
+}
+
+TablePtr predicted_table(const Prediction& prediction) {
+  TableOf<Predicted> table(prediction.predicted);
+  auto add = [&](const char* key, auto get) { // null of what could not be predicted
+    return table.add(key, [get](const Predicted& one) -> Value {
+      return one.why_not.empty() ? Value(std::invoke(get, one)) : Value();
+    });
+  };
+  table.add("ranks", &Predicted::ranks).titled("ranks");
+  table
+      .add("nodes", [node = std::max(prediction.ranks_per_node, 1)](
+                        const Predicted& one) { return (one.ranks + node - 1) / node; })
+      .titled("nodes");
+  add("step_ms", [](const Predicted& one) {
+    return one.step_ns / 1e6;
+  }).titled("step ms", {Unit::fixed, 3});
+  add("step_interval_ms",
+      [](const Predicted& one) { return interval_value(one.step_interval_ns, 1e6); })
+      .titled("95%", {Unit::fixed, 3})
+      .interval();
+  add("uncovered_ms", [](const Predicted& one) {
+    return one.exposed_ns / 1e6;
+  }).titled("uncovered ms", {Unit::fixed, 3});
+  add("efficiency", &Predicted::efficiency).titled("efficiency %", {Unit::share});
+  add("efficiency_interval",
+      [](const Predicted& one) { return interval_value(one.efficiency_interval); })
+      .titled("95%", {Unit::share})
+      .interval();
+  add("half_width_transfers", &Predicted::from_transfers);
+  add("half_width_computing", &Predicted::from_computing);
+  add("half_width_sizes", &Predicted::from_sizes);
+  add("half_width_inter_node", &Predicted::from_inter_node);
+  add("half_width_replay", &Predicted::from_replay);
+  table.add("why_not", &Predicted::why_not);
+  table.add("why_no_interval", &Predicted::why_no_interval);
+  table.add("taken_to_need_no_time", &Predicted::unknown);
+  return table.table();
+}
+
+Section predicted_section(const Prediction& prediction, TablePtr table) {
+  const cost_model::StepBase& base = prediction.base;
+  Section section{"predicted",
+                  fmt::format("Steps: computing {}; a single rank {} ms ({})", base.source,
+                              ms(base.alone_ns), base.alone_source),
+                  {View{std::move(table)}}};
+  std::vector<Finding> found;
+  for (const Predicted& one : prediction.predicted) {
     if (!one.why_not.empty()) {
-      table.add_row({std::to_string(one.ranks), nodes, "-"});
-      add_note(fmt::format("{} ranks: {}.", one.ranks, one.why_not));
+      found.push_back({&k_not_predicted, {{"ranks", one.ranks}, {"why", one.why_not}}});
       continue;
     }
-    table.add_row({std::to_string(one.ranks), nodes, ms(one.step_ns),
-                   interval_text(one.step_interval_ns, 1e6, "{:.3f}"), ms(one.exposed_ns),
-                   fmt::format("{:.1f}", 100 * one.efficiency),
-                   interval_text(one.efficiency_interval, 0.01, "{:.1f}")});
     if (!one.why_no_interval.empty())
-      add_note(fmt::format("No interval: {}.", one.why_no_interval));
+      found.push_back({&k_no_interval, {{"why", one.why_no_interval}}});
     for (const std::string& activity : one.unknown)
-      add_note(fmt::format("{}: its time is not known and counts as 0.", activity));
+      found.push_back({&k_time_unknown, {{"activity", activity}}});
   }
   const auto last = std::find_if(prediction.predicted.rbegin(), prediction.predicted.rend(),
                                  [](const auto& one) { return one.step_interval_ns.has_value(); });
-  if (last != prediction.predicted.rend())
-    add_note(
-        fmt::format("Sources of the interval at {} ranks, in percent of the step: transfers "
-                    "+-{:.1f}, computing +-{:.1f}, operations of another size +-{:.1f}, the stated "
-                    "figures between nodes +-{:.1f}, errors of the replay +-{:.1f}.",
-                    last->ranks, 100 * last->from_transfers, 100 * last->from_computing,
-                    100 * last->from_sizes, 100 * last->from_inter_node, 100 * last->from_replay));
-  const cost_model::StepBase& base = prediction.base;
-  if (last != prediction.predicted.rend() && base.measured_ranks == 0 && base.half_width == 0.0)
-    add_note("Computing is taken to be exactly as stated: a range (--tflops 350-450) widens the "
-             "interval.");
-  return table.render(2) + notes;
-}
-
-// None of the collectives that the step needs.
-base::Error nothing_measured(const workload::StepRequest& request, const std::vector<int>& ranks) {
-  std::vector<std::string> names;
-  for (model::Collective one : cost_model::collectives_of(request, ranks.front()))
-    names.emplace_back(model::to_string(one));
-  return {base::Errc::not_found,
-          fmt::format("this run has no {} of two sizes or more on two ranks or more",
-                      names.empty() ? "collective" : join(names, ", ")),
-          fmt::format("measure {} and add that run with --also: ncclprobe run --collectives {} "
-                      "--sizes 1M:1G",
-                      names.size() > 1 ? "them" : "it",
-                      names.empty() ? "all_reduce" : join(names, ","))};
+  if (last != prediction.predicted.rend()) {
+    found.push_back({&k_interval_of,
+                     {{"ranks", last->ranks},
+                      {"transfers", 100 * last->from_transfers},
+                      {"computing", 100 * last->from_computing},
+                      {"sizes", 100 * last->from_sizes},
+                      {"inter_node", 100 * last->from_inter_node},
+                      {"replay", 100 * last->from_replay}}});
+    if (base.measured_ranks == 0 && base.half_width == 0.0)
+      found.push_back({&k_stated_exactly});
+  }
+  std::set<std::string> said;
+  for (Finding& one : found)
+    if (said.insert(in_words(one)).second)
+      section.blocks.push_back(Findings{"", {std::move(one)}, 2});
+  return section;
 }
 
 } // namespace
 
-base::Result<Prediction> predict(const model::Run& run, const PredictionRequest& request,
-                                 const std::vector<model::Run>& also) {
-  const RunSummary summary(run);
-  const std::vector<SettingResult> pooled = setting_results(summary);
-  const std::vector<steps::StepResult> results = steps::step_results(summary, pooled);
-  std::vector<cost_model::Point> points = cost_model::cost_points(summary, pooled);
-  std::vector<cost_model::Point> single = cost_model::latency_points(run, pooled);
-  for (const model::Run& one : also) {
-    const RunSummary other(one);
-    const std::vector<SettingResult> theirs = setting_results(other);
-    cost_model::add_points(points, cost_model::cost_points(other, theirs));
-    cost_model::add_points(single, cost_model::latency_points(other, theirs));
-  }
-  Prediction out{.request = request, .synthetic = is_synthetic(run)};
-  out.ranks_per_node = request.ranks_per_node > 0 ? request.ranks_per_node : ranks_per_host(run);
-  const cost_model::TransferCosts transfers(points, out.ranks_per_node);
-  NCCLPROBE_TRY_ASSIGN(out.base, base_of(run, results, request));
-  if (transfers.rank_errors().empty())
-    return base::fail(nothing_measured(out.base.request, request.ranks));
-  out.models = cost_model::collective_models(points);
-  out.loggp = cost_model::loggp_models(points, single);
-  out.left_out = cost_model::left_out(out.models);
-  out.rank_errors = transfers.rank_errors();
-  const cost_model::ClusterShape where{out.ranks_per_node, request.inter_node};
-  if (out.base.ranks > 0) {
-    out.held_out = cost_model::held_out(run, results, points, out.base.request, where);
-    if (out.held_out)
-      out.base.held_out_error = out.held_out->error();
-  }
-  if (auto times = cost_model::replayed(out.base, transfers, where))
-    out.replayed_ns = times->step_ns;
-  for (int ranks : request.ranks)
-    out.predicted.push_back(cost_model::predict(out.base, transfers, ranks, where));
-  return out;
-}
-
-std::string render_prediction(const Prediction& prediction) {
+Report prediction_report(const Prediction& prediction) {
   const cost_model::StepBase& base = prediction.base;
-  std::string out =
-      paragraph("",
-                fmt::format("Predicted steps{}: {}", prediction.synthetic ? " [SYNTHETIC]" : "",
-                            describe(base.request)),
-                0);
-  out += "\n" + render_quality(prediction);
-  out += "\n" + render_models(prediction.models);
-  out += "\n" + render_loggp(prediction.loggp);
-  out += "\n" + paragraph("",
-                          fmt::format("Steps: computing {}; a single rank {} ms ({})", base.source,
-                                      ms(base.alone_ns), base.alone_source),
-                          0);
-  out += render_predicted(prediction);
-  out +=
-      "\n" +
-      paragraph(
-          "",
-          fmt::format("The schedule that would be run is replayed with the times of the "
-                      "models: a ring over nodes of {} ranks (a tree where NCCL was seen to use "
-                      "one). Uncovered is the time in which a rank does not compute. The intervals "
-                      "are for one further process. They include the errors that are named there, "
-                      "but not that other machines, networks or neighbours behave differently.",
-                      prediction.ranks_per_node),
-          0);
-  return out;
+  const auto& left = prediction.left_out;
+  const auto& held = prediction.held_out;
+  List left_out_ranks;
+  for (const auto& [collective, errors] : prediction.rank_errors) {
+    List relative;
+    for (const auto& one : errors.errors)
+      relative.push_back(one.relative);
+    left_out_ranks.push_back(Object{{"collective", collective},
+                                    {"measured", errors.measured},
+                                    {"left_out", errors.left_out},
+                                    {"errors", std::move(relative)}});
+  }
+  Report report{
+      .data = {{"schema", "ncclprobe.prediction"},
+               {"version", k_prediction_version},
+               {"synthetic", prediction.synthetic},
+               {"workload", base.request.pattern},
+               {"model", base.request.model.name},
+               {"ranks_per_node", prediction.ranks_per_node},
+               {"left_out_sizes", left ? Value(Object{{"median_error", left->median},
+                                                      {"largest_error", left->largest},
+                                                      {"sizes", left->sizes}})
+                                       : Value()},
+               {"left_out_ranks", std::move(left_out_ranks)},
+               {"held_out_step",
+                held ? Value(Object{{"ranks", held->predicted.ranks},
+                                    {"from_ranks", held->from_ranks},
+                                    {"predicted_ms", held->predicted.step_ns / 1e6},
+                                    {"predicted_interval_ms",
+                                     interval_value(held->predicted.step_interval_ns, 1e6)},
+                                    {"measured_ms", held->measured_ns / 1e6},
+                                    {"error", held->error()}})
+                     : Value()},
+               {"computing", base.source},
+               {"alone_ms", base.alone_ns / 1e6},
+               {"alone", base.alone_source},
+               {"replayed_ms",
+                prediction.replayed_ns ? Value(*prediction.replayed_ns / 1e6) : Value()}},
+      .rows = predicted_table(prediction)};
+  report.sections.push_back(
+      {"heading", fmt::format("Predicted steps{}: {}", prediction.synthetic ? " [SYNTHETIC]" : "",
+                              describe(base.request))});
+  report.sections.push_back(quality_section(prediction));
+  append(report, models_report(prediction.models));
+  append(report, loggp_report(prediction.loggp));
+  report.data.emplace_back("predicted", report.rows);
+  report.sections.push_back(predicted_section(prediction, report.rows));
+  report.sections.push_back(
+      {"method",
+       "",
+       {Text{"",
+             fmt::format("The schedule that would be run is replayed with the times of the models: "
+                         "a ring over nodes of {} ranks (a tree where NCCL was seen to use one). "
+                         "Uncovered is the time in which a rank does not compute. The intervals "
+                         "are for one further process. They include the errors that are named "
+                         "there, but not that other machines, networks or neighbours behave "
+                         "differently.",
+                         prediction.ranks_per_node)}}});
+  return report;
 }
 
 } // namespace ncclprobe::analysis

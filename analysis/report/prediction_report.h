@@ -2,53 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/predict/loggp.h"
-#include "analysis/predict/step_prediction.h"
-#include "model/run.h"
+#include "analysis/predict/prediction.h"
+#include "analysis/report_value/report_value.h"
 
-#include <functional>
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
-
-// What `ncclprobe predict` says.
 namespace ncclprobe::analysis {
 
-struct PredictionRequest {
-  std::string model; // name or file; empty: that of the run's steps
-  std::vector<int> ranks;
-  std::optional<cost_model::InterNodeRange> inter_node;
-  int ranks_per_node = 0; // 0: as many as a host of the run has
-  // In place of measured steps of that model, or of the rates of other models' steps.
-  std::optional<cost_model::StatedCompute> compute;
-  std::optional<cost_model::Stated> flops_per_s; // of one rank, as the user says
-  std::uint64_t sequence = 0;                    // 0: the run's, else the model's default
-  bool says_batch = false;                       // in `say`
-  // Sets what was said of the step; the rest is as the run measured it.
-  std::function<void(workload::StepRequest&)> say = [](workload::StepRequest&) {};
-};
-
-struct Prediction {
-  PredictionRequest request;
-  bool synthetic = false;
-  int ranks_per_node = 0;
-  std::vector<cost_model::CollectiveModel> models;
-  std::vector<cost_model::LogGp> loggp;
-  std::optional<cost_model::LeftOut> left_out;
-  std::map<model::Collective, cost_model::RankErrors> rank_errors;
-  std::optional<cost_model::HeldOut> held_out;
-  cost_model::StepBase base;
-  std::optional<double> replayed_ns; // of the measured step, by its schedule alone
-  std::vector<cost_model::Predicted> predicted;
-};
-// `also`: further runs on the same machine, for their collectives. Errors: not_found with nothing
-// to tell the step's computing from, or without measured collectives of two sizes on two ranks or
-// more; invalid_argument for a model that is not known, or several steps that fit what was said.
-base::Result<Prediction> predict(const model::Run& run, const PredictionRequest& request,
-                                 const std::vector<model::Run>& also = {});
-
-std::string render_prediction(const Prediction& prediction);      // for people
-std::string render_prediction_json(const Prediction& prediction); // one object
+// What `ncclprobe predict` says: first how good the model is on what was measured. CSV has a row
+// for each predicted number of ranks. The prediction must stay.
+Report prediction_report(const Prediction& prediction);
 
 } // namespace ncclprobe::analysis

@@ -47,10 +47,8 @@ Report begin_report(const RunSummary& run) {
                    {"synthetic", is_synthetic(run)}}};
 }
 
-} // namespace
-
-Report run_report(const RunSummary& run, std::optional<double> price_per_gpu,
-                  const steps::TracedCells& traced) {
+Report whole_report(const RunSummary& run, std::optional<double> price_per_gpu,
+                    const steps::TracedCells& traced) {
   const auto figures = std::make_shared<const RunFigures>(run, traced);
   const auto& results = figures->results;
   Report report = begin_report(run);
@@ -97,12 +95,13 @@ Report brief_report(const RunSummary& run) {
   return report;
 }
 
-std::string render_report(const RunSummary& run, Format format, std::optional<double> price_per_gpu,
-                          const steps::TracedCells& traced, Extent extent) {
-  return write_report(is_p2p(run)               ? p2p_report(run)
-                      : extent == Extent::brief ? brief_report(run)
-                                                : run_report(run, price_per_gpu, traced),
-                      format);
+} // namespace
+
+Report run_report(const RunSummary& run, std::optional<double> price_per_gpu,
+                  const steps::TracedCells& traced, Extent extent) {
+  return is_p2p(run)               ? p2p_report(run)
+         : extent == Extent::brief ? brief_report(run)
+                                   : whole_report(run, price_per_gpu, traced);
 }
 
 } // namespace ncclprobe::analysis

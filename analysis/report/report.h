@@ -49,13 +49,6 @@ inline constexpr int k_json_report_version = 1;
 // The unit of a number is in its key; what is absent is null. Parts that a run has nothing for are
 // left out.
 Report run_report(const RunSummary& run, std::optional<double> price_per_gpu = std::nullopt,
-                  const steps::TracedCells& traced = {});
-
-Report brief_report(const RunSummary& run);
-
-// Ready to print. Pure: same run, same text.
-std::string render_report(const RunSummary& run, Format format,
-                          std::optional<double> price_per_gpu = std::nullopt,
-                          const steps::TracedCells& traced = {}, Extent extent = Extent::whole);
+                  const steps::TracedCells& traced = {}, Extent extent = Extent::whole);
 
 } // namespace ncclprobe::analysis

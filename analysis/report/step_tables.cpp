@@ -195,7 +195,7 @@ TablePtr steps_table(const std::vector<StepRow>& rows, bool synthetic) {
   of_step("refused", &StepResult::refusals);
   add_times(table,
             [](Row row) { return row.step->processes.empty() ? nullptr : &row.step->times; });
-  of_step("", step_half_interval).titled("+-%", {Unit::share});
+  of_step("", step_half_interval).titled("+-%", {Unit::share}).dispensable(1);
   if_measured("step_interval_ms",
               [](const StepResult& one) { return interval_value(one.interval_ns, 1e6); });
   if_measured("stragglers_ms",

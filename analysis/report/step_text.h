@@ -34,12 +34,14 @@ void show_losses(TableOf<Row>& table, LossColumns more, AccountOf account_of) {
                  return account ? Value(account->of(loss)) : Value();
                },
                {Unit::share});
-  table.show("sum",
-             [=](const Row& row) -> Value {
-               const steps::LossAccount* account = account_of(row);
-               return account ? Value(account->sum()) : Value();
-             },
-             {Unit::share});
+  table
+      .show("sum",
+            [=](const Row& row) -> Value {
+              const steps::LossAccount* account = account_of(row);
+              return account ? Value(account->sum()) : Value();
+            },
+            {Unit::share})
+      .dispensable(1);
 }
 
 } // namespace ncclprobe::analysis

@@ -4,7 +4,6 @@
 #include "analysis/report/timeline_report.h"
 
 #include "analysis/report/label_words.h"
-#include "analysis/report/message_section.h"
 #include "analysis/report/timeline_sections.h"
 #include "analysis/report/timeline_words.h"
 
@@ -18,31 +17,20 @@ namespace {
 
 constexpr int k_timeline_hang = 10;
 
-class Writer {
+constexpr FindingKind k_no_kernels{
+    "no_kernels_traced", Severity::warning,
+    "no kernels were traced: communication is what NCCL reported of its channels, and computation "
+    "is unknown{heard}"},
+    k_ranks_without_trace{"ranks_without_trace", Severity::warning,
+                          "{which}, so who came last and who waited there is not known, and all "
+                          "of it counts as transfer"};
+
+class HeadingSection {
 public:
-  Writer(const Timeline& timeline, const TimelineHeading& heading)
+  HeadingSection(const Timeline& timeline, const TimelineHeading& heading)
       : timeline_(timeline), heading_(heading) {}
 
-  std::string write() {
-    head();
-    if (timeline_.ranks.empty())
-      return std::move(out_);
-    out_ += "\n" + render_steps(timeline_, heading_);
-    out_ += render_stragglers(timeline_.stragglers);
-    if (std::string messages = render_messages(timeline_.messages); !messages.empty())
-      out_ += "\n" + messages;
-    out_ += render_slowdowns(timeline_);
-    out_ += render_choices(timeline_);
-    out_ += render_gaps(timeline_.gaps);
-    return std::move(out_);
-  }
-
-private:
-  void line(const std::string& title, const std::string& text) {
-    out_ += paragraph(title, text, k_timeline_hang);
-  }
-
-  void head() {
+  Section take() {
     std::uint64_t kernels = 0, copies = 0, operations = 0, steps = 0, without = 0;
     bool from_nccl = false, heard = false;
     for (const RankTimeline& rank : timeline_.ranks) {
@@ -63,11 +51,10 @@ private:
                      without > 0 ? fmt::format("; {} without times, left out", grouped(without))
                                  : ""));
     if (from_nccl)
-      line("", "no kernels were traced: communication is what NCCL reported of its channels, and "
-               "computation is unknown" +
-                   std::string(heard ? "; some times are the host's, late by an unknown "
-                                       "time"
-                                     : ""));
+      found("", {&k_no_kernels,
+                 {{"heard", heard ? "; some times are the host's, late by an unknown "
+                                    "time"
+                                  : ""}}});
     line("Clock", clock_text());
     for (const std::string& remark : clock_remarks())
       line("", remark);
@@ -89,8 +76,16 @@ private:
     for (const std::string& note : heading_.notes)
       line("Note", note);
     for (const MissingRanks& missing : timeline_.missing)
-      line("Note", describe(missing) + ", so who came last and who waited there is not known, and "
-                                       "all of it counts as transfer");
+      found("Note", {&k_ranks_without_trace, {{"which", describe(missing)}}});
+    return std::move(section_);
+  }
+
+private:
+  void line(const char* label, std::string text) {
+    section_.blocks.push_back(Text{label, std::move(text), k_timeline_hang});
+  }
+  void found(const char* label, Finding finding) {
+    section_.blocks.push_back(Findings{label, {std::move(finding)}, k_timeline_hang});
   }
 
   std::string kernels_joined(bool from_nccl) const {
@@ -113,13 +108,13 @@ private:
                                 grouped(joins.channels_overwritten));
     if (joins.channels_compared == 0)
       return overwritten;
-    if (joins.worst_outside_ns <= 0)
+    if (*joins.worst_outside_ns <= 0)
       return overwritten + "; by the GPU's clock all channels ran within their kernels";
     return overwritten +
            fmt::format("; by the GPU's clock channels of {} of {} operations ran outside of their "
                        "kernels by more than that clock's error, up to {} us",
                        grouped(joins.channels_outside), grouped(joins.channels_compared),
-                       us(static_cast<double>(joins.worst_outside_ns)));
+                       us(static_cast<double>(*joins.worst_outside_ns)));
   }
 
   std::string clock_text() const {
@@ -175,10 +170,10 @@ private:
                                     clock_of(one.rank, one.kind), us(one.by_ns),
                                     one.after_first_ns / 1e9));
     if (clocks.contradicted_events > 0)
-      remarks.push_back(
-          fmt::format("{} left out of the comparison of clocks, because all else "
-                      "contradicts them",
-                      count_of(clocks.contradicted_events, "NCCL event is", "NCCL events are")));
+      remarks.push_back(fmt::format(
+          "{} left out of the comparison of clocks, because all else "
+          "contradicts them",
+          count_of(clocks.contradicted_events, "NCCL event is", "NCCL NCCL events are")));
     for (const Clocks::Bent& one : clocks.bent) {
       std::string text = clock_of(one.rank, one.kind);
       if (one.pieces > 1)
@@ -205,21 +200,21 @@ private:
   static std::string physics_text(const PhysicsCheck& physics, const char* what) {
     if (physics.checked == 0)
       return fmt::format("none of {} {} is left to check the clocks: all were used to align them",
-                         grouped(physics.served), what);
+                         grouped(physics.made_the_clocks), what);
     std::string text = fmt::format("{} violations in {} {}, least margin {} us",
                                    grouped(physics.violations), grouped(physics.checked), what,
                                    us(static_cast<double>(*physics.worst_margin_ns)));
     if (physics.violations > 0)
       text += fmt::format(" ({} beyond the clocks' error)", grouped(physics.beyond_bound));
-    if (physics.served > 0)
+    if (physics.made_the_clocks > 0)
       text += fmt::format("; {} more were used to align the clocks and cannot check them",
-                          grouped(physics.served));
+                          grouped(physics.made_the_clocks));
     return text;
   }
   std::string physics_text() const {
     std::string text;
     const PhysicsCheck& collectives = timeline_.physics;
-    if (collectives.checked + collectives.served > 0)
+    if (collectives.checked + collectives.made_the_clocks > 0)
       text = physics_text(collectives,
                           "collectives that cannot end on a rank before all ranks have begun");
     if (timeline_.messages.all.physics.checked > 0)
@@ -258,13 +253,79 @@ private:
 
   const Timeline& timeline_;
   const TimelineHeading& heading_;
-  std::string out_;
+  Section section_{"heading"};
+};
+
+Value ledger_value(const Ledger& ledger) {
+  return described_with(ledger,
+                        {{"unexplained", ledger.unexplained()}, {"surplus", ledger.surplus()}});
+}
+
+// The offset is that of the moment from which on the clock is used, as the error is of its use.
+Value clock_model_value(const std::optional<ClockModel>& one, const Span& use) {
+  if (!one)
+    return nullptr;
+  const auto at_ns = static_cast<std::uint64_t>(use.begin);
+  return described_with(
+      *one, {{"at_ns", at_ns},
+             {"offset_ns", one->to_reference(at_ns) - static_cast<std::int64_t>(at_ns)},
+             {"rate_ppb", one->mean_rate() * 1e9},
+             {"error_ns", one->worst_error_ns(at_ns, static_cast<std::uint64_t>(use.end))}});
+}
+
+Value clocks_value(const Clocks& clocks) {
+  List ranks, contradicted;
+  for (const auto& [rank, clock] : clocks.ranks)
+    ranks.push_back(Object{{"rank", rank},
+                           {"host", clock.host_index},
+                           {"to_first_host", clock_model_value(clock.host, clock.host_use)},
+                           {"globaltimer", clock_model_value(clock.gpu, clock.gpu_use)},
+                           {"globaltimer_beside_rank", clock.gpu_reference}});
+  for (const Clocks::Contradicted& one : clocks.contradicted)
+    contradicted.push_back(
+        Object{{"rank", one.rank},
+               {"clock", one.kind == trace::ClockKind::host ? "host" : "globaltimer"},
+               {"at_ns", one.at_ns},
+               {"after_first_reading_ns", one.after_first_ns},
+               {"by_ns", one.by_ns}});
+  return described_with(clocks, {{"all_known", clocks.all_known()},
+                                 {"worst_error_ns", clocks.worst_host_error_ns()},
+                                 {"worst_gpu_error_ns", clocks.worst_gpu_error_ns()},
+                                 {"worst_error_among_gpus_ns", clocks.worst_error_among_gpus_ns()},
+                                 {"contradicted_readings", std::move(contradicted)},
+                                 {"collectives_unused_of_ranks", clocks.collectives_unused},
+                                 {"ranks", std::move(ranks)}});
+}
+
+struct Figures {
+  Timeline timeline;
+  TimelineHeading heading;
 };
 
 } // namespace
 
-std::string render_timeline(const Timeline& timeline, const TimelineHeading& heading) {
-  return Writer(timeline, heading).write();
+Report timeline_report(Timeline found, TimelineHeading told) {
+  const auto figures = std::make_shared<const Figures>(std::move(found), std::move(told));
+  const auto& [timeline, heading] = *figures;
+  Report report{.sections = {HeadingSection(timeline, heading).take()},
+                .data = {{"timeline", heading.title},
+                         {"tracing_cost", heading.cost.empty() ? Value() : Value(heading.cost)},
+                         {"notes", heading.notes},
+                         {"missing_ranks", timeline.missing},
+                         {"clock", clocks_value(timeline.clocks)},
+                         {"physics", timeline.physics},
+                         {"ledger", ledger_value(timeline.ledger)},
+                         {"joins", timeline.joins}},
+                .figures = {figures}};
+  Report steps = steps_report(timeline, heading);
+  report.rows = steps.rows;
+  append(report, std::move(steps));
+  append(report, stragglers_report(timeline, heading));
+  append(report, messages_report(timeline, heading));
+  append(report, slowdowns_report(timeline, heading));
+  append(report, choices_report(timeline));
+  append(report, gaps_report(timeline, heading));
+  return report;
 }
 
 } // namespace ncclprobe::analysis

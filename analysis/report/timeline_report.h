@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/report_value/report_value.h"
 #include "analysis/timeline/timeline.h"
 
 #include <map>
@@ -18,10 +19,8 @@ struct TimelineHeading {
   std::map<int, std::string> cells; // by index in the trial, "all_reduce 1M"; may be empty
 };
 
-// For people. Formulas: docs/method.md, "The timeline".
-std::string render_timeline(const timeline::Timeline& timeline, const TimelineHeading& heading);
-// One JSON object; times in ns.
-std::string render_timeline_json(const timeline::Timeline& timeline,
-                                 const TimelineHeading& heading);
+// Times for machines are in ns. CSV has a row for each rank and cell or, if the timeline keeps
+// steps, for each rank and step. Formulas: docs/method.md, "The timeline".
+Report timeline_report(timeline::Timeline timeline, TimelineHeading heading);
 
 } // namespace ncclprobe::analysis

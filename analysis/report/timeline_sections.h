@@ -4,18 +4,20 @@
 
 #include "analysis/report/timeline_report.h"
 
-#include <string>
-
-// Sections of the timeline, each with its title; empty where there is nothing to say. Cells are
-// told apart where there are several.
+// Sections of the timeline, empty where there is nothing to say. Cells are told apart where there
+// are several. Tables point into the timeline, which must stay.
 namespace ncclprobe::analysis {
 
 // What the steps of each rank and cell were spent on, and the streams that communicate.
-std::string render_steps(const timeline::Timeline& timeline, const TimelineHeading& heading);
-std::string render_stragglers(const timeline::ByCell<timeline::Stragglers>& found);
-std::string render_slowdowns(const timeline::Timeline& timeline);
+Report steps_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
+Report stragglers_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
+// Who waits for whom in sends and receives.
+Report messages_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
+Report slowdowns_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
 // What NCCL chose, and what its channels took.
-std::string render_choices(const timeline::Timeline& timeline);
-std::string render_gaps(const timeline::ByCell<timeline::Gaps>& gaps);
+Report choices_report(const timeline::Timeline& timeline);
+Report gaps_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
+
+Object gaps_value(const timeline::Gaps& gaps);
 
 } // namespace ncclprobe::analysis

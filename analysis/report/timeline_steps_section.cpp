@@ -4,10 +4,6 @@
 #include "analysis/report/label_words.h"
 #include "analysis/report/timeline_sections.h"
 #include "analysis/report/timeline_words.h"
-#include "base/text_table.h"
-
-#include <algorithm>
-#include <set>
 
 namespace ncclprobe::analysis {
 
@@ -18,78 +14,80 @@ namespace {
 constexpr const char* k_sum_of_step =
     "step = compute + exposed wait + exposed transfer + copies + idle";
 
+// Sums of one cell, of one rank or of all.
 struct PartsRow {
-  std::string name;
-  PartsSum sum;
+  int rank = -1; // all
+  int cell = -1;
+  StepParts parts;
+  std::uint64_t steps = 0;
+  double wait_error_ns = 0;
   bool knows_waits = true;
-  double per_step(double ns) const {
-    return ns / static_cast<double>(std::max<std::uint64_t>(1, sum.steps));
+
+  double per_step(auto ns) const {
+    return static_cast<double>(ns) / static_cast<double>(std::max<std::uint64_t>(1, steps));
   }
-  double per_step(std::int64_t ns) const { return per_step(static_cast<double>(ns)); }
 };
 
 TimeUnit unit_of(const std::vector<PartsRow>& rows) {
   double longest_ns = 0;
   for (const PartsRow& row : rows)
-    longest_ns = std::max(longest_ns, row.per_step(row.sum.parts.length_ns));
+    longest_ns = std::max(longest_ns, row.per_step(row.parts.length_ns));
   return unit_for(longest_ns);
 }
 
-// Columns of zeros are left out, as far as they say nothing.
-std::string parts_table(const std::string& first, const std::vector<PartsRow>& rows,
-                        const TimeUnit& unit) {
-  auto any = [&](auto is) {
-    return std::ranges::any_of(rows, [&](const PartsRow& row) { return is(row.sum); });
+// `first`: the title of the column that tells rows apart, "rank" or "cell". Columns of zeros are
+// left out, as far as they say nothing.
+TablePtr parts_table(std::vector<PartsRow> all, const TimelineHeading& heading,
+                     const std::string& first = "rank") {
+  TableOf<PartsRow> table(std::move(all));
+  const TimeUnit unit = unit_of(table.rows());
+  auto any = [&](auto part) {
+    return std::ranges::any_of(table.rows(), [&](auto& row) { return row.parts.*part != 0; });
   };
-  const bool computes = any([](const PartsSum& sum) { return sum.parts.compute_ns != 0; });
-  const bool communicates =
-      any([](const PartsSum& sum) { return sum.parts.communication_ns != 0; });
-  const bool copies = any([](const PartsSum& sum) { return sum.parts.memory_ns != 0; });
-  const bool has_error = any([](const PartsSum& sum) { return sum.wait_error_ns > 0; });
-  std::vector<base::TextTable::Column> columns{{first}, {"steps"}, {"step"}};
-  auto add = [&](bool wanted, std::initializer_list<const char*> titles) {
-    for (const char* title : titles)
-      if (wanted)
-        columns.push_back({title});
+  const bool computes = any(&StepParts::compute_ns),
+             communicates = any(&StepParts::communication_ns);
+  auto show = [&](const char* title, bool wanted, auto ns_of, int dispensable = 0) {
+    if (wanted)
+      table
+          .show(title, [=](const PartsRow& row) { return in_unit(row.per_step(ns_of(row)), unit); })
+          .dispensable(dispensable);
   };
-  add(computes, {"compute"});
-  add(communicates, {"comm"});
-  add(computes && communicates, {"hidden", "overlap"});
-  add(communicates, {"wait", "transfer"});
-  add(has_error, {"both +-"});
-  add(copies, {"copies"});
-  add(true, {"idle"});
-  base::TextTable table(std::move(columns));
-  for (const PartsRow& row : rows) {
-    const StepParts& parts = row.sum.parts;
-    auto per_step = [&](std::int64_t ns) { return in_unit(row.per_step(ns), unit); };
-    // Wait and transfer make up the exposed communication: what the one has too much the other
-    // lacks.
-    auto exposed = [&](std::int64_t ns) {
-      return within_error({row.per_step(ns), row.per_step(row.sum.wait_error_ns)}, unit);
-    };
-    std::vector<std::string> cells{row.name, grouped(row.sum.steps), per_step(parts.length_ns)};
-    if (computes)
-      cells.push_back(per_step(parts.compute_ns));
+  // Wait and transfer make up the exposed communication: what the one has too much the other lacks.
+  auto show_exposed = [&](const char* title, auto part) {
     if (communicates)
-      cells.push_back(per_step(parts.communication_ns));
-    if (computes && communicates) {
-      cells.push_back(per_step(parts.hidden_ns));
-      cells.push_back(percent(static_cast<double>(parts.hidden_ns),
-                              static_cast<double>(parts.communication_ns)));
-    }
-    if (communicates) {
-      cells.push_back(row.knows_waits ? exposed(parts.exposed_wait_ns) : "-");
-      cells.push_back(exposed(parts.exposed_transfer_ns));
-    }
-    if (has_error)
-      cells.push_back(in_unit(row.per_step(row.sum.wait_error_ns), unit));
-    if (copies)
-      cells.push_back(per_step(parts.memory_ns));
-    cells.push_back(per_step(parts.idle_ns + parts.helper_ns));
-    table.add_row(std::move(cells));
-  }
-  return table.render(2);
+      table.show(title, [=](const PartsRow& row) {
+        const Aligned time{row.per_step(row.parts.*part), row.per_step(row.wait_error_ns)};
+        const bool knows = row.knows_waits || part != &StepParts::exposed_wait_ns;
+        return knows ? within_error(time, unit) : "-";
+      });
+  };
+  table.add("rank", [](const PartsRow& row) { return cell_value(row.rank); })
+      .titled(first == "rank" ? first : "");
+  table.add("cell", [](const PartsRow& row) { return cell_value(row.cell); })
+      .titled(first == "cell" ? first : "");
+  table.add("name", [&heading](const PartsRow& row) { return name_of(row.cell, heading); });
+  table.add("steps", &PartsRow::steps).titled("steps", {Unit::grouped}).dispensable(4);
+  table.add_fields(&PartsRow::parts);
+  show("step", true, [](auto& row) { return row.parts.length_ns; });
+  show("compute", computes, [](auto& row) { return row.parts.compute_ns; });
+  show(
+      "comm", communicates, [](auto& row) { return row.parts.communication_ns; }, 2);
+  show(
+      "hidden", computes && communicates, [](auto& row) { return row.parts.hidden_ns; }, 3);
+  table
+      .add("overlap",
+           [](auto& row) { return ratio(row.parts.hidden_ns, row.parts.communication_ns); })
+      .titled(computes && communicates ? "overlap" : "", {Unit::percent});
+  show_exposed("wait", &StepParts::exposed_wait_ns);
+  show_exposed("transfer", &StepParts::exposed_transfer_ns);
+  show("both +-",
+       std::ranges::any_of(table.rows(), [](auto& row) { return row.wait_error_ns > 0; }),
+       [](auto& row) { return row.wait_error_ns; });
+  show("copies", any(&StepParts::memory_ns), [](auto& row) { return row.parts.memory_ns; });
+  show("idle", true, [](auto& row) { return row.parts.idle_ns + row.parts.helper_ns; });
+  table.add("exposed_wait_error_ns", &PartsRow::wait_error_ns);
+  table.add("exposed_transfer_error_ns", &PartsRow::wait_error_ns);
+  return table.table();
 }
 
 // Whether any of its communication is known to have waited or not.
@@ -97,137 +95,193 @@ bool knows_waits(const RankTimeline& rank) {
   return rank.matched > 0 || rank.communications == 0;
 }
 
-// Of each cell by itself: means over cells that do different things would say nothing.
-std::string steps_by_rank(const std::vector<RankTimeline>& ranks) {
-  ByCell<std::vector<PartsRow>> cells;
-  for (const RankTimeline& rank : ranks)
-    for (const auto& [cell, sum] : rank.cells)
-      if (sum.steps > 0)
-        cells[cell].push_back({std::to_string(rank.rank), sum, knows_waits(rank)});
-  if (cells.empty())
-    return "";
-  // Those that took most time, as many as have room.
-  std::vector<int> order;
-  for (const auto& [cell, rows] : cells)
-    order.push_back(cell);
-  std::ranges::stable_sort(order, std::ranges::greater{}, [&](int cell) {
-    std::int64_t length_ns = 0;
-    for (const PartsRow& row : cells.at(cell))
-      length_ns += row.sum.parts.length_ns;
-    return length_ns;
-  });
-  const std::size_t room = std::max<std::size_t>(1, k_most_table_rows / ranks.size());
-  order.resize(std::min(order.size(), room));
-  std::ranges::sort(order);
-  std::string out;
-  for (int cell : order) {
-    std::vector<PartsRow>& rows = cells.at(cell);
-    const std::size_t all = rows.size();
-    if (all > k_most_table_rows) {
-      std::ranges::stable_sort(rows, {},
-                               [](const PartsRow& row) { return row.sum.parts.exposed_wait_ns; });
-      rows.resize(k_most_table_rows);
-    }
-    const TimeUnit unit = unit_of(rows);
-    out += out.empty() ? "" : "\n";
-    // The table of cells has said already what a step adds up from.
-    out += cells.size() > 1
-               ? fmt::format("Mean step of each rank in cell {}, {}\n", cell, unit.name)
-               : fmt::format("Mean step of each rank, {} ({})\n", unit.name, k_sum_of_step);
-    out += parts_table("rank", rows, unit);
-    if (rows.size() < all)
-      out += paragraph("  ",
-                       fmt::format("the {} of {} ranks that wait least; --format json has all",
-                                   rows.size(), all),
-                       2);
-  }
-  if (order.size() < cells.size())
-    out += fmt::format("  {} of {} cells; --format json has all.\n", order.size(), cells.size());
+std::vector<PartsRow> rows_of(const RankTimeline& rank) {
+  std::vector<PartsRow> rows;
+  for (const auto& [cell, sum] : rank.cells)
+    rows.push_back({rank.rank, cell, sum.parts, sum.steps, sum.wait_error_ns, knows_waits(rank)});
+  return rows;
+}
+
+Block known_waits(const std::vector<RankTimeline>& ranks) {
   std::uint64_t communications = 0, matched = 0;
   for (const RankTimeline& rank : ranks) {
     communications += rank.communications;
     matched += rank.matched;
   }
-  std::string text =
-      fmt::format("Waits are known for {} of all communication", share(matched, communications));
-  if (matched < communications)
-    text += "; the rest counts as transfer";
-  return out + paragraph("  ", text + ".", 2);
+  return Text{"",
+              fmt::format("Waits are known for {} of all communication{}.",
+                          share(matched, communications),
+                          matched < communications ? "; the rest counts as transfer" : ""),
+              2};
 }
 
-std::string steps_by_cell(const std::vector<RankTimeline>& ranks, const TimelineHeading& heading) {
-  std::map<int, PartsSum> cells;
+// Of each cell by itself: means over cells that do different things would say nothing.
+std::vector<Section> sections_by_rank(const std::vector<RankTimeline>& ranks,
+                                      const TimelineHeading& heading) {
+  ByCell<std::vector<PartsRow>> cells;
+  for (const RankTimeline& rank : ranks)
+    for (PartsRow& row : rows_of(rank))
+      if (row.steps > 0)
+        cells[row.cell].push_back(std::move(row));
+  // Those that took most time, as many as have room.
+  auto shown = most_telling(
+      cells,
+      [](const std::vector<PartsRow>& rows) {
+        std::int64_t length_ns = 0;
+        for (const PartsRow& row : rows)
+          length_ns += row.parts.length_ns;
+        return length_ns;
+      },
+      std::max<std::size_t>(1, k_most_table_rows / std::max<std::size_t>(1, ranks.size())));
+  std::ranges::sort(shown); // by cell
+  std::vector<Section> sections;
+  for (const auto& [cell, its_rows] : shown) {
+    const std::vector<PartsRow>& rows = *its_rows;
+    // The table of cells has said already what a step adds up from.
+    Section& section = sections.emplace_back(Section{
+        "steps",
+        cells.size() > 1
+            ? fmt::format("Mean step of each rank in cell {}, {}", cell, unit_of(rows).name)
+            : fmt::format("Mean step of each rank, {} ({})", unit_of(rows).name, k_sum_of_step)});
+    View view{parts_table(rows, heading)};
+    if (rows.size() > k_most_table_rows) {
+      section.title += ", first those that wait least";
+      view.rows = greatest_first(rows, [](auto& row) { return -row.parts.exposed_wait_ns; });
+      view.most_rows = k_most_table_rows;
+    }
+    section.blocks.push_back(std::move(view));
+  }
+  if (!sections.empty()) {
+    add_more_cells(sections.back(), shown.size(), cells.size());
+    sections.back().blocks.push_back(known_waits(ranks));
+  }
+  return sections;
+}
+
+Section section_by_cell(const std::vector<RankTimeline>& ranks, const TimelineHeading& heading) {
+  ByCell<PartsSum> cells;
   for (const RankTimeline& rank : ranks)
     for (const auto& [cell, sum] : rank.cells)
       cells[cell].add(sum);
   if (cells.size() < 2)
-    return "";
+    return {"cells"};
   std::vector<PartsRow> rows;
   for (const auto& [cell, sum] : cells)
-    rows.push_back({std::to_string(cell), sum, std::ranges::any_of(ranks, knows_waits)});
-  const TimeUnit unit = unit_of(rows);
-  std::string out = fmt::format("Mean step of each cell, {} ({})\n", unit.name, k_sum_of_step);
-  out += parts_table("cell", rows, unit);
+    rows.push_back({-1, cell, sum.parts, sum.steps, sum.wait_error_ns,
+                    std::ranges::any_of(ranks, knows_waits)});
+  Section section{"cells",
+                  fmt::format("Mean step of each cell, {} ({})", unit_of(rows).name, k_sum_of_step),
+                  {View{parts_table(rows, heading, "cell")}}};
   // Names are too long for the table, and what tells them apart may stand at their end.
   for (const auto& [cell, sum] : cells)
     if (auto name = heading.cells.find(cell); name != heading.cells.end())
-      out += paragraph(fmt::format("  {}:", cell), printable(name->second), 5);
-  return out + "\n";
+      section.blocks.push_back(Text{fmt::format("  {}:", cell), name->second, 5});
+  return section;
+}
+
+struct StreamRow : StreamParts {
+  int cell = -1;
+  int rank = 0;
+};
+std::vector<StreamRow> streams_of(const RankTimeline& rank) {
+  std::vector<StreamRow> rows;
+  for (const auto& [cell, streams] : rank.streams)
+    for (const StreamParts& stream : streams)
+      rows.push_back({stream, cell, rank.rank});
+  return rows;
+}
+
+TablePtr streams_table(std::vector<StreamRow> rows) {
+  TableOf<StreamRow> table(std::move(rows));
+  double longest_ns = 0;
+  bool names_cells = false;
+  for (const StreamRow& row : table.rows()) {
+    longest_ns = std::max(longest_ns, static_cast<double>(row.communication_ns));
+    names_cells = names_cells || row.cell != table.rows().front().cell;
+  }
+  const TimeUnit unit = unit_for(longest_ns);
+  auto show = [&](const char* what, auto part) {
+    table.show(fmt::format("{} {}", what, unit.name),
+               [=](const StreamRow& row) { return in_unit(static_cast<double>(row.*part), unit); });
+  };
+  table.add("cell", [](const StreamRow& row) { return cell_value(row.cell); })
+      .titled(names_cells ? "cell" : "");
+  table.show("rank", &StreamRow::rank);
+  table.add("stream", &StreamRow::stream).titled("stream");
+  table.add("kernels", &StreamRow::kernels).titled("kernels", {Unit::grouped});
+  table.add("communication_ns", &StreamRow::communication_ns);
+  table.add("hidden_ns", &StreamRow::hidden_ns);
+  show("comm", &StreamRow::communication_ns);
+  show("hidden", &StreamRow::hidden_ns);
+  table.show("overlap", [](auto& row) { return ratio(row.hidden_ns, row.communication_ns); },
+             {Unit::percent});
+  return table.table();
 }
 
 // Where a rank communicates on several streams.
-std::string streams(const std::vector<RankTimeline>& ranks) {
-  double longest_ns = 0;
+Section streams_section(const std::vector<RankTimeline>& ranks) {
+  std::vector<StreamRow> rows;
   bool several = false;
-  std::set<int> cells;
-  for (const RankTimeline& rank : ranks)
-    for (const auto& [cell, all] : rank.streams)
-      for (const StreamParts& stream : all) {
-        several = several || all.size() > 1;
-        cells.insert(cell);
-        longest_ns = std::max(longest_ns, static_cast<double>(stream.communication_ns));
-      }
+  for (const RankTimeline& rank : ranks) {
+    for (const auto& [cell, streams] : rank.streams)
+      several = several || streams.size() > 1;
+    std::ranges::copy(streams_of(rank), std::back_inserter(rows));
+  }
   if (!several)
-    return "";
-  const TimeUnit unit = unit_for(longest_ns);
-  std::vector<base::TextTable::Column> columns{{"rank"}, {"stream"}, {"kernels"},
-                                               {"comm"}, {"hidden"}, {"overlap"}};
-  if (cells.size() > 1)
-    columns.insert(columns.begin(), {"cell"});
-  base::TextTable table(std::move(columns));
-  std::size_t rows = 0;
-  for (int cell : cells)
-    for (const RankTimeline& rank : ranks) {
-      const auto found = rank.streams.find(cell);
-      if (found == rank.streams.end())
-        continue;
-      for (const StreamParts& stream : found->second) {
-        if (rows++ >= 2 * k_most_table_rows)
-          continue;
-        std::vector<std::string> row{std::to_string(rank.rank),
-                                     std::to_string(stream.stream),
-                                     grouped(stream.kernels),
-                                     in_unit(static_cast<double>(stream.communication_ns), unit),
-                                     in_unit(static_cast<double>(stream.hidden_ns), unit),
-                                     percent(static_cast<double>(stream.hidden_ns),
-                                             static_cast<double>(stream.communication_ns))};
-        if (cells.size() > 1)
-          row.insert(row.begin(), std::to_string(cell));
-        table.add_row(std::move(row));
-      }
-    }
-  std::string out = fmt::format("\nStreams that communicate, {} in all\n", unit.name);
-  out += table.render(2);
-  if (rows > 2 * k_most_table_rows)
-    out += "  --format json has all.\n";
+    return {"streams"};
+  std::ranges::stable_sort(rows, {}, &StreamRow::cell);
+  return {"streams",
+          "Streams that communicate, in all",
+          {View{.table = streams_table(std::move(rows)), .most_rows = 2 * k_most_table_rows}}};
+}
+
+struct StepRow : RankTimeline::Step {
+  int rank = 0;
+};
+TablePtr each_step_table(const std::vector<const RankTimeline*>& ranks) {
+  std::vector<StepRow> rows;
+  for (const RankTimeline* rank : ranks)
+    for (const RankTimeline::Step& step : rank->steps)
+      rows.push_back({step, rank->rank});
+  TableOf<StepRow> table(std::move(rows));
+  table.add("rank", &StepRow::rank);
+  table.add("cell", [](const StepRow& row) { return row.key.cell; });
+  table.add("batch", [](const StepRow& row) { return row.key.batch; });
+  table.add("iteration", [](const StepRow& row) { return row.key.iteration; });
+  table.add("start_ns", &StepRow::start_ns);
+  table.add_fields(&StepRow::parts);
+  return table.table();
+}
+
+Object rank_value(const RankTimeline& rank, const TimelineHeading& heading) {
+  Object out = described_with(rank, {{"cells", parts_table(rows_of(rank), heading)},
+                                     {"streams", streams_table(streams_of(rank))},
+                                     {"gaps", by_cell(rank.gaps, heading, gaps_value)}});
+  if (!rank.steps.empty())
+    out.emplace_back("steps", each_step_table({&rank}));
   return out;
 }
 
 } // namespace
 
-std::string render_steps(const Timeline& timeline, const TimelineHeading& heading) {
-  return steps_by_cell(timeline.ranks, heading) + steps_by_rank(timeline.ranks) +
-         streams(timeline.ranks);
+Report steps_report(const Timeline& timeline, const TimelineHeading& heading) {
+  List ranks;
+  std::vector<const RankTimeline*> with_steps;
+  std::vector<PartsRow> rows;
+  for (const RankTimeline& rank : timeline.ranks) {
+    ranks.push_back(rank_value(rank, heading));
+    if (!rank.steps.empty())
+      with_steps.push_back(&rank);
+    std::ranges::copy(rows_of(rank), std::back_inserter(rows));
+  }
+  Report report{.sections = {section_by_cell(timeline.ranks, heading)},
+                .data = {{"ranks", std::move(ranks)}},
+                .rows =
+                    with_steps.empty() ? parts_table(rows, heading) : each_step_table(with_steps)};
+  for (Section& section : sections_by_rank(timeline.ranks, heading))
+    report.sections.push_back(std::move(section));
+  report.sections.push_back(streams_section(timeline.ranks));
+  return report;
 }
 
 } // namespace ncclprobe::analysis

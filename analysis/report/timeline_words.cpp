@@ -3,6 +3,8 @@
 
 #include "analysis/report/timeline_words.h"
 
+#include "analysis/report/label_words.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -16,15 +18,8 @@ TimeUnit unit_for(double largest_ns) {
   return largest_ns < k_most * 1e6 ? TimeUnit{1e6, "ms"} : TimeUnit{1e9, "s"};
 }
 
-std::string grouped(std::uint64_t number) {
-  const std::string digits = std::to_string(number);
-  std::string out;
-  for (std::size_t at = 0; at < digits.size(); ++at) {
-    if (at > 0 && (digits.size() - at) % 3 == 0)
-      out += ',';
-    out += digits[at];
-  }
-  return out;
+TimeUnit short_unit_for(double largest_ns) {
+  return unit_for(10 * largest_ns);
 }
 
 std::string in_unit(double ns, const TimeUnit& unit) {
@@ -38,14 +33,14 @@ std::string us(double ns) {
   return in_unit(ns, {});
 }
 
-std::string percent(double part, double whole) {
-  return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "-";
+Value ratio(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? Value(static_cast<double>(part) / static_cast<double>(whole)) : Value();
 }
 
 std::string share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? "none to join"
-                    : fmt::format("{} ({} of {})",
-                                  percent(static_cast<double>(part), static_cast<double>(whole)),
+                    : fmt::format("{:.1f}% ({} of {})",
+                                  100 * static_cast<double>(part) / static_cast<double>(whole),
                                   grouped(part), grouped(whole));
 }
 
@@ -55,12 +50,27 @@ std::string range(const std::optional<Interval>& interval, const TimeUnit& unit)
              : "-";
 }
 
-std::string range_us(const std::optional<Interval>& interval) {
-  return range(interval, {});
-}
-
 std::string within_error(const timeline::Aligned& time, const TimeUnit& unit) {
   return time.is_shown() ? in_unit(time.value_ns, unit) : "<2x +-";
+}
+
+std::string text_of(const Timeline& timeline, std::uint32_t id) {
+  return id < timeline.texts.size() ? timeline.texts[id] : "";
+}
+
+Value cell_value(int cell) {
+  return cell < 0 ? Value() : Value(cell);
+}
+
+Value name_of(int cell, const TimelineHeading& heading) {
+  const auto name = heading.cells.find(cell);
+  return name == heading.cells.end() ? Value() : Value(name->second);
+}
+
+void add_more_cells(Section& section, std::size_t shown, std::size_t all) {
+  if (shown < all)
+    section.blocks.push_back(
+        Text{"", fmt::format("{} of {} cells; --format json has all.", shown, all), 2});
 }
 
 } // namespace ncclprobe::analysis

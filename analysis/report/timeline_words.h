@@ -2,15 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/statistics/inference.h"
-#include "analysis/timeline/aligned.h"
+#include "analysis/report/timeline_report.h"
 
+#include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 
-// Numbers as the timeline's sections write them.
+// What the timeline's sections share: how they write numbers, and what they leave out.
 namespace ncclprobe::analysis {
 
 inline constexpr std::size_t k_most_rows = 10;       // of ranks or kernels, the worst
@@ -24,16 +26,75 @@ struct TimeUnit {
 };
 // In which the largest time of a table has no more than four digits before the point.
 TimeUnit unit_for(double largest_ns);
+TimeUnit short_unit_for(double largest_ns); // three digits, for tables of many columns
 
-std::string grouped(std::uint64_t number);                  // 12,000
-std::string in_unit(double ns, const TimeUnit& unit);       // two decimals below 10, else one
+std::string in_unit(double ns, const TimeUnit& unit); // two decimals below 10, else one
+std::string in_unit(std::integral auto ns, const TimeUnit& unit) {
+  return in_unit(static_cast<double>(ns), unit);
+}
 std::string us(double ns);                                  // the same in us
-std::string percent(double part, double whole);             // "-" of nothing
+Value ratio(std::int64_t part, std::int64_t whole);         // null of nothing
 std::string share(std::uint64_t part, std::uint64_t whole); // "50.0% (1 of 2)"
 std::string range(const std::optional<Interval>& interval, const TimeUnit& unit); // "-" without
-std::string range_us(const std::optional<Interval>& interval);
 
 // A time beside a column of its errors: "<2x +-" where it is not shown.
 std::string within_error(const timeline::Aligned& time, const TimeUnit& unit);
+// Columns of the time, which may be absent, and of its errors if there are any.
+template <typename Row, typename Get>
+void show_aligned(TableOf<Row>& table, const char* title, const TimeUnit& unit, Get get) {
+  using Time = std::optional<timeline::Aligned>;
+  table.show(title, [=](const Row& row) -> Value {
+    const Time time = get(row);
+    return time ? Value(within_error(*time, unit)) : Value();
+  });
+  table
+      .show("+-",
+            [=](const Row& row) -> Value {
+              const Time time = get(row);
+              return time && time->error_ns > 0 ? Value(in_unit(time->error_ns, unit)) : Value();
+            })
+      .if_any();
+}
+
+std::string text_of(const timeline::Timeline& timeline, std::uint32_t id);
+Value cell_value(int cell);                              // null where the trace has no steps
+Value name_of(int cell, const TimelineHeading& heading); // null where it has none
+// One object for each cell.
+template <typename T, typename ToObject>
+List by_cell(const timeline::ByCell<T>& cells, const TimelineHeading& heading, ToObject to_object) {
+  List out;
+  for (const auto& [cell, one] : cells) {
+    Object object{{"cell", cell_value(cell)}, {"name", name_of(cell, heading)}};
+    for (auto& field : to_object(one))
+      object.push_back(std::move(field));
+    out.emplace_back(std::move(object));
+  }
+  return out;
+}
+
+// Indexes of rows, those with the greatest figure first.
+template <typename Rows, typename Figure>
+std::vector<std::size_t> greatest_first(const Rows& rows, Figure figure) {
+  std::vector<std::size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&](std::size_t row) { return figure(rows[row]); });
+  return order;
+}
+
+// The cells of which most is told, those with the greatest figure first.
+template <typename T, typename Figure>
+std::vector<std::pair<int, const T*>> most_telling(const timeline::ByCell<T>& all, Figure figure,
+                                                   std::size_t most = k_most_cells) {
+  std::vector<std::pair<int, const T*>> cells;
+  for (const auto& [cell, one] : all)
+    cells.emplace_back(cell, &one);
+  std::ranges::stable_sort(cells, std::ranges::greater{},
+                           [&](const auto& one) { return figure(*one.second); });
+  cells.resize(std::min(cells.size(), most));
+  return cells;
+}
+// "3 of 5 cells; --format json has all.", unless these are all.
+void add_more_cells(Section& section, std::size_t shown, std::size_t all);
 
 } // namespace ncclprobe::analysis

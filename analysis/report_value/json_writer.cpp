@@ -10,13 +10,14 @@
 namespace ncclprobe::analysis {
 namespace {
 
-// Rows go to the text one by one: a whole tree of a long run would take a gigabyte.
+// Rows go to the sink one by one: a whole tree of a long run would take a gigabyte.
 class JsonText {
 public:
+  explicit JsonText(const Sink& sink) : sink_(sink) {}
   void add(const Value& value) {
     std::visit([&](const auto& held) { add_held(held); }, value.held());
   }
-  std::string take() { return std::move(out_) + "\n"; }
+  void end() { sink_(out_ + "\n"); }
 
 private:
   void add_held(std::monostate) { out_ += "null"; }
@@ -73,6 +74,10 @@ private:
     empty_ = true;
   }
   void next() {
+    if (out_.size() > k_piece_bytes) {
+      sink_(out_);
+      out_.clear();
+    }
     out_ += empty_ ? "\n" : ",\n";
     out_.append(2 * depth_, ' ');
     empty_ = false;
@@ -87,14 +92,15 @@ private:
     out_ += bracket;
   }
 
-  std::string out_;
+  const Sink& sink_;
+  std::string out_; // what the sink does not have yet
   std::size_t depth_ = 0;
   bool empty_ = true;
 };
 
 } // namespace
 
-std::string write_json(const Report& report) {
+void write_json(const Report& report, const Sink& sink) {
   Object all = report.data;
   List found;
   for (const Finding* one : findings(report))
@@ -104,9 +110,9 @@ std::string write_json(const Report& report) {
                            {"text", in_words(*one)}});
   if (!found.empty())
     all.emplace_back("findings", std::move(found));
-  JsonText text;
+  JsonText text(sink);
   text.add(all);
-  return text.take();
+  text.end();
 }
 
 } // namespace ncclprobe::analysis

@@ -78,37 +78,32 @@ std::string markdown_block(const Block& block) {
 
 } // namespace
 
-std::string write_csv(const Report& report) {
-  std::vector<const Column*> columns;
-  std::vector<std::string> keys;
-  for (const Column& column : report.rows->columns)
-    if (!column.key.empty() && !column.nested) {
-      columns.push_back(&column);
-      keys.push_back(column.key);
-    }
-  std::string out = base::csv_line(keys);
+void write_csv(const Report& report, const Sink& sink) {
   std::vector<std::string> fields;
+  for (const Column& column : report.rows->columns)
+    if (column.interval)
+      fields.insert(fields.end(), {column.key + "_low", column.key + "_high"});
+    else if (!column.key.empty() && !column.nested)
+      fields.push_back(column.key);
+  std::string piece = base::csv_line(fields);
   for (std::size_t row = 0; row < report.rows->rows; ++row) {
     fields.clear();
-    for (const Column* column : columns)
-      fields.push_back(csv_text(column->value(row)));
-    out += base::csv_line(fields);
+    for (const Column& column : report.rows->columns) {
+      if (column.key.empty() || column.nested)
+        continue;
+      const Value value = column.value(row);
+      const auto* ends = std::get_if<List>(&value.held());
+      if (!column.interval)
+        fields.push_back(csv_text(value));
+      else
+        for (std::size_t end : {0, 1})
+          fields.push_back(ends ? csv_text(ends->at(end)) : "");
+    }
+    piece += base::csv_line(fields);
+    if (piece.size() > k_piece_bytes)
+      sink(std::exchange(piece, {}));
   }
-  return out;
-}
-
-std::string write_report(const Report& report, Format format, int columns) {
-  switch (format) {
-  case Format::table:
-    return write_text(report, columns);
-  case Format::json:
-    return write_json(report);
-  case Format::csv:
-    return write_csv(report);
-  case Format::markdown:
-    return write_markdown(report);
-  }
-  return "";
+  sink(piece);
 }
 
 std::string write_markdown(const Report& report) {
@@ -119,7 +114,7 @@ std::string write_markdown(const Report& report) {
     if (!out.empty())
       out += "\n";
     if (!section.title.empty())
-      out += "### " + markdown_text(section.title) + "\n\n";
+      out += "### " + markdown_text(section.title) + (section.blocks.empty() ? "\n" : "\n\n");
     bool was_apart = false;
     for (const Block& block : section.blocks) {
       const bool is_apart =
@@ -131,6 +126,26 @@ std::string write_markdown(const Report& report) {
     }
   }
   return out;
+}
+
+void write(const Report& report, Format format, const Sink& sink, int columns) {
+  switch (format) {
+  case Format::table:
+    return sink(write_text(report, columns));
+  case Format::json:
+    return write_json(report, sink);
+  case Format::csv:
+    return write_csv(report, sink);
+  case Format::markdown:
+    return sink(write_markdown(report));
+  }
+}
+
+std::string written(const Report& report, Format format, int columns) {
+  std::string all;
+  write(
+      report, format, [&](std::string_view piece) { all += piece; }, columns);
+  return all;
 }
 
 } // namespace ncclprobe::analysis

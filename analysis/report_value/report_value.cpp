@@ -33,6 +33,10 @@ std::string number_text(double value, CellFormat format) {
     return value < 0.0001 ? "<0.0001" : fmt::format("{:.4f}", value);
   case Unit::share:
     return fixed_text(100 * value, format.digits);
+  case Unit::percent:
+    return fixed_text(100 * value, format.digits) + "%";
+  case Unit::grouped:
+    return grouped(static_cast<std::uint64_t>(value));
   case Unit::number:
   case Unit::plain:
     break;

@@ -58,6 +58,8 @@ enum class Unit {
   ratio,        // "1.05x"; more decimals where it would read as no difference
   chance,       // four decimals; "<0.0001"
   share,        // a part of 1, in percent, with so many decimals
+  percent,      // the same as "30.6%"
+  grouped,      // "12,000"
 };
 struct CellFormat {
   Unit unit = Unit::plain;
@@ -71,11 +73,12 @@ struct Column {
   std::string title; // for people; empty: only for machines
   CellFormat format;
   enum class Align { left, right } align = Align::right;
-  int dispensable = 0; // in a narrow window the highest goes first; 0 never goes
-  int width = 0;       // beyond it goes on in the lines below; 0: any
-  bool if_any = false; // not shown if no row has a value
-  bool once = false;   // shown again only when it changes; of first columns
-  bool nested = false; // in JSON alone: a field of CSV cannot hold it
+  int dispensable = 0;   // in a narrow window the highest goes first; 0 never goes
+  int width = 0;         // beyond it goes on in the lines below; 0: any
+  bool if_any = false;   // not shown if no row has a value
+  bool once = false;     // shown again only when it changes; of first columns
+  bool nested = false;   // in JSON alone: a field of CSV cannot hold it
+  bool interval = false; // a list of two, which CSV has as two fields
   std::function<Value(std::size_t row)> value;
 };
 
@@ -106,6 +109,7 @@ public:
     Added& if_any() { return column_.if_any = true, *this; }
     Added& once() { return column_.once = true, *this; }
     Added& nested() { return column_.nested = true, *this; }
+    Added& interval() { return column_.interval = true, *this; }
 
   private:
     Column& column_;
@@ -139,6 +143,14 @@ public:
   // All that a row says of itself (base/fields.h), for machines only.
   void add_fields() {
     fields(base::Of<Row>{}, [&](const char* name, auto member, auto...) { add(name, member); });
+  }
+
+  // A column for each field of a member that says its fields (base/fields.h).
+  template <typename Part, typename Owner>
+  void add_fields(Part Owner::*part) {
+    fields(base::Of<Part>{}, [&](const char* name, auto field, auto...) {
+      add(name, [=](const Row& row) { return row.*part.*field; });
+    });
   }
 
   TablePtr table() const { return table_; }
@@ -273,6 +285,14 @@ Value described(const T& value) {
   return writer.take();
 }
 
+// Of a type with fields; then `more`.
+template <typename T>
+Object described_with(const T& value, Object more) {
+  Object all = std::get<Object>(described(value).held());
+  std::move(more.begin(), more.end(), std::back_inserter(all));
+  return all;
+}
+
 template <typename T>
 requires(!std::is_same_v<std::remove_cvref_t<T>, Value>) Value::Value(T&& value) {
   using Plain = std::remove_cvref_t<T>;
@@ -291,6 +311,10 @@ requires(!std::is_same_v<std::remove_cvref_t<T>, Value>) Value::Value(T&& value)
     held_ = std::forward<T>(value);
   else if constexpr (std::is_convertible_v<Plain, std::string_view>)
     held_ = std::string(std::string_view(value));
+  else if constexpr (std::is_same_v<Plain, Interval>)
+    *this = interval_value(value);
+  else if constexpr (base::Described<Plain> || base::WrittenAs<Plain>)
+    *this = described(value);
   else if constexpr (requires { value.has_value(); })
     *this = value.has_value() ? Value(*value) : Value();
   else if constexpr (base::Described<Plain> || base::WrittenAs<Plain>)

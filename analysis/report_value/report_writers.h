@@ -14,23 +14,29 @@
 namespace ncclprobe::analysis {
 
 // For a terminal of so many columns, 80 or more. A table that is too wide first loses its most
-// dispensable columns, then its widest texts go on in the lines below.
+// dispensable columns, then its titles and its widest texts go on in the lines below.
 std::string write_text(const Report& report, int columns = base::k_report_columns);
+
+// Takes a text in pieces, none of which ends within a character.
+using Sink = std::function<void(std::string_view piece)>;
+inline constexpr std::size_t k_piece_bytes = std::size_t{1} << 16; // or a row more
 
 // One object, indented by two: the data, then the findings if there are any. Text that is not UTF-8
 // has its bad bytes replaced. Ends with a newline.
-std::string write_json(const Report& report);
+void write_json(const Report& report, const Sink& sink);
 
 // RFC 4180 with a header line: the columns of `report.rows` that have a key. Empty where null;
-// numbers have up to nine digits.
-std::string write_csv(const Report& report);
+// numbers have up to nine digits. An interval "time_ms" has the fields time_ms_low, time_ms_high.
+void write_csv(const Report& report, const Sink& sink);
 
 // Tables in pipes, for issues and pull requests. All columns, whatever the width.
 std::string write_markdown(const Report& report);
 
 enum class Format { table, json, csv, markdown };
-// Ready to print. `columns` are those of text.
-std::string write_report(const Report& report, Format format, int columns = base::k_report_columns);
+// `columns`: those of write_text().
+void write(const Report& report, Format format, const Sink& sink,
+           int columns = base::k_report_columns);
+std::string written(const Report& report, Format format, int columns = base::k_report_columns);
 
 // A view's columns and rows as texts, in the order in which people see them.
 struct ShownTable {

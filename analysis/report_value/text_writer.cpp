@@ -12,7 +12,9 @@ namespace {
 
 using base::TextTable;
 
-constexpr int k_least_wrapped_columns = 12;
+constexpr int k_least_of_title = 4;
+constexpr int k_least_of_words = 8;
+constexpr int k_least_cut = 12;
 constexpr int k_wrapped_indent = 2; // of what goes on in the lines below
 
 int width_of(const std::string& text) {
@@ -34,20 +36,36 @@ int longest_word_of(std::string_view text) {
 class FittedTable {
 public:
   FittedTable(ShownTable table, int columns) : table_(std::move(table)) {
-    for (const Column* column : table_.columns)
+    for (const Column* column : table_.columns) {
       limits_.push_back(column->width);
-    while (width() > columns && (leave_out_one() || wrap_more(width() - columns, Words::whole) ||
-                                 wrap_more(width() - columns, Words::cut))) {
+      titles_.push_back({column->title});
+    }
+    while (width() > columns &&
+           (leave_out_one() || wrap_title() || wrap_more(width() - columns, Words::whole) ||
+            wrap_more(width() - columns, Words::cut))) {
     }
   }
 
   std::string render(int indent) const {
+    std::size_t height = 0;
+    for (const auto& lines : titles_)
+      height = std::max(height, lines.size());
+    auto title = [&](std::size_t c, std::size_t line) { // the last ones stand above the cells
+      const std::size_t above = height - titles_[c].size();
+      return line < above ? std::string() : titles_[c][line - above];
+    };
     std::vector<TextTable::Column> titles;
-    for (const Column* column : table_.columns)
-      titles.push_back({column->title, column->align == Column::Align::left
-                                           ? TextTable::Align::left
-                                           : TextTable::Align::right});
+    for (std::size_t c = 0; c < titles_.size(); ++c)
+      titles.push_back({title(c, 0), table_.columns[c]->align == Column::Align::left
+                                         ? TextTable::Align::left
+                                         : TextTable::Align::right});
     TextTable text(std::move(titles));
+    for (std::size_t line = 1; line < height; ++line) {
+      std::vector<std::string> cells;
+      for (std::size_t c = 0; c < titles_.size(); ++c)
+        cells.push_back(title(c, line));
+      text.add_row(std::move(cells));
+    }
     const std::vector<std::string> none(table_.columns.size());
     const std::vector<std::string>* last = &none;
     Lines rest(table_.columns.size());
@@ -120,18 +138,24 @@ private:
     }
   }
 
-  int column_width(std::size_t c) const {
-    int width = width_of(table_.columns[c]->title);
+  static int width_of_lines(const std::vector<std::string>& lines) {
+    int width = 0;
+    for (const std::string& line : lines)
+      width = std::max(width, width_of(line));
+    return width;
+  }
+
+  int cells_width(std::size_t c) const {
+    int width = 0;
     for (const auto& row : table_.cells)
-      for (const std::string& line : lines_of(c, row[c]))
-        width = std::max(width, width_of(line));
+      width = std::max(width, width_of_lines(lines_of(c, row[c])));
     return width;
   }
 
   int width() const {
     int sum = 2 * static_cast<int>(table_.columns.size()) - 2;
     for (std::size_t c = 0; c < table_.columns.size(); ++c)
-      sum += column_width(c);
+      sum += std::max(cells_width(c), width_of_lines(titles_[c]));
     return sum;
   }
 
@@ -145,9 +169,28 @@ private:
     left_out_.push_back((*most)->title);
     table_.columns.erase(most);
     limits_.erase(limits_.begin() + c);
+    titles_.erase(titles_.begin() + c);
     for (auto& row : table_.cells)
       row.erase(row.begin() + c);
     return true;
+  }
+
+  // Of the title that stands out most from its cells.
+  bool wrap_title() {
+    std::size_t widest = 0;
+    int most = 0, narrowest = 0;
+    for (std::size_t c = 0; c < titles_.size(); ++c) {
+      const int least =
+          std::max({cells_width(c), longest_word_of(table_.columns[c]->title), k_least_of_title});
+      if (const int gain = width_of_lines(titles_[c]) - least; gain > most) {
+        most = gain;
+        narrowest = least;
+        widest = c;
+      }
+    }
+    if (most > 0)
+      titles_[widest] = wrap(table_.columns[widest]->title, narrowest);
+    return most > 0;
   }
 
   enum class Words { whole, cut };
@@ -157,16 +200,14 @@ private:
     std::size_t widest = table_.columns.size();
     int most = 0, least = 0;
     for (std::size_t c = 0; c < table_.columns.size(); ++c) {
-      if (table_.columns[c]->align != Column::Align::left)
-        continue;
-      int width = 0, longest_word = 0;
-      for (const auto& row : table_.cells) {
-        for (const std::string& line : lines_of(c, row[c]))
-          width = std::max(width, width_of(line));
+      if (words == Words::cut && table_.columns[c]->align != Column::Align::left)
+        continue; // a number is never cut
+      const int width = cells_width(c);
+      int longest_word = 0;
+      for (const auto& row : table_.cells)
         longest_word = std::max(longest_word, longest_word_of(row[c]) + k_wrapped_indent);
-      }
       const int narrowest =
-          std::max(k_least_wrapped_columns, words == Words::whole ? longest_word : 0);
+          words == Words::whole ? std::max(k_least_of_words, longest_word) : k_least_cut;
       if (width > narrowest && width > most) {
         most = width;
         least = narrowest;
@@ -181,6 +222,7 @@ private:
 
   ShownTable table_;
   std::vector<int> limits_;
+  Lines titles_;
   std::vector<std::string> left_out_;
 };
 

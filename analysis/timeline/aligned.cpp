@@ -26,6 +26,17 @@ bool Aligned::is_shown() const {
   return std::abs(value_ns) >= 2 * error_ns;
 }
 
+void write_as(base::Writer& out, const Aligned& time) {
+  out.object();
+  out.key("value_ns");
+  out.real(time.value_ns);
+  out.key("error_ns");
+  out.real(time.error_ns);
+  out.key("shown");
+  out.boolean(time.is_shown());
+  out.end();
+}
+
 std::string format_us(const Aligned& time) {
   double error_us = time.error_ns / 1e3;
   int decimals = decimals_for(error_us);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/fields.h"
+
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -79,5 +81,7 @@ private:
 
   Shape shape_;
 };
+
+NCCLPROBE_FIELDS(ClockModel, readings, collectives, pieces, bend_ns, widened_ns)
 
 } // namespace ncclprobe::analysis::timeline

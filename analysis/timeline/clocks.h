@@ -4,6 +4,7 @@
 
 #include "analysis/timeline/clock_model.h"
 #include "analysis/timeline/rank_trace.h"
+#include "base/fields.h"
 
 #include <cstdint>
 #include <map>
@@ -84,6 +85,8 @@ private:
   double gpu_error_to_host_ns(int rank, std::uint64_t gpu_ns) const;
   double gpu_error_ns(int rank, std::int64_t at_ns, GpusKnown known) const;
 };
+NCCLPROBE_FIELDS(Clocks, hosts, same_host_readings, same_host_contradictions, same_host_error_ns,
+                 inferred_hosts, inferred_from, contradicted_events)
 Clocks fit_clocks(const std::vector<RankHead>& ranks);
 
 // A GPU's clock to its host. `reference`: that of rank head.gpu_collectives.reference; null:

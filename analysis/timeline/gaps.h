@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/timeline/activities.h"
+#include "base/fields.h"
 
 #include <array>
 #include <cstdint>
@@ -28,6 +29,7 @@ struct Gaps {
   const Sum& of(GapCause cause) const { return causes[static_cast<std::size_t>(cause)]; }
   void add(const Gaps& other);
 };
+NCCLPROBE_FIELDS(Gaps::Sum, count, length_ns)
 
 // Gaps next to ncclprobe's own kernels do not belong to the job, and are omitted.
 ByCell<Gaps> find_gaps(const RankTrace& trace, const Activities& activities,

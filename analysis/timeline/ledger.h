@@ -4,6 +4,8 @@
 
 #include "trace/ledger_rows.h"
 
+#include "base/fields.h"
+
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -34,6 +36,8 @@ struct Ledger {
   // counted.
   std::optional<std::uint64_t> surplus() const;
 };
+NCCLPROBE_FIELDS(Ledger, launches_seen, kernels_delivered, dropped_by_library, no_times, own_queue,
+                 file, plugin, unknown_record, calls_told, calls_unlike)
 
 Ledger ledger_of(const std::vector<trace::LossRow>& rows);
 

@@ -65,6 +65,8 @@ struct RankMessages {
   std::uint64_t unmatched_halves() const;
   void add(const RankMessages& other); // except cells
 };
+NCCLPROBE_FIELDS(RankMessages, kernels, clock_unknown, kernels_untold, without_kernel, sent_ahead,
+                 physics)
 
 // A kernel's wait.
 struct MessageWait {

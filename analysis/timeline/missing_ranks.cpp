@@ -26,12 +26,12 @@ std::vector<MissingRanks> CommunicatorRoll::missing() const {
   for (const auto& [hash, known] : communicators_) {
     if (known.ranks.size() == static_cast<std::size_t>(known.size))
       continue;
-    MissingRanks one{.communicators = 1, .size = known.size, .ranks = {}};
+    MissingRanks one{.communicators = 1, .communicator_size = known.size, .ranks = {}};
     for (int rank = 0; rank < known.size; ++rank)
       if (!known.ranks.contains(rank))
         one.ranks.push_back(rank);
     auto same = std::ranges::find_if(out, [&](const MissingRanks& other) {
-      return other.size == one.size && other.ranks == one.ranks;
+      return other.communicator_size == one.communicator_size && other.ranks == one.ranks;
     });
     if (same == out.end())
       out.push_back(std::move(one));
@@ -47,7 +47,7 @@ std::string describe(const MissingRanks& missing) {
   return fmt::format("{} of {} ranks: {} {} of {} left no trace here",
                      several ? fmt::format("{} communicators", missing.communicators)
                              : std::string("a communicator"),
-                     missing.size, missing.ranks.size() > 1 ? "ranks" : "rank",
+                     missing.communicator_size, missing.ranks.size() > 1 ? "ranks" : "rank",
                      base::format_number_list(missing.ranks), several ? "them" : "it");
 }
 

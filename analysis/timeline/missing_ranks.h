@@ -4,6 +4,8 @@
 
 #include "trace/nccl_rows.h"
 
+#include "base/fields.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -16,10 +18,11 @@ namespace ncclprobe::analysis::timeline {
 // Communicators of one size that lack the same ranks.
 struct MissingRanks {
   std::size_t communicators = 0;
-  int size = 0;
+  int communicator_size = 0;
   std::vector<int> ranks; // in the communicator, ascending
   bool operator==(const MissingRanks&) const = default;
 };
+NCCLPROBE_FIELDS(MissingRanks, communicators, communicator_size, ranks)
 
 // The ranks' communicators show which other ranks should have traces.
 class CommunicatorRoll {

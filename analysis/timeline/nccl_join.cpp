@@ -142,7 +142,7 @@ Joined join_nccl(const RankTrace& trace, const NcclTimes& times, double gpu_erro
     std::int64_t outside_ns =
         std::max(kernel.start_ns - times.spans[i].begin, times.spans[i].end - kernel.end_ns);
     counts.channels_outside += static_cast<double>(outside_ns) > gpu_error_ns;
-    counts.worst_outside_ns = std::max(counts.worst_outside_ns, outside_ns);
+    counts.worst_outside_ns = std::max(counts.worst_outside_ns, std::optional(outside_ns));
   }
   return out;
 }

@@ -3,8 +3,10 @@
 #pragma once
 
 #include "analysis/timeline/activities.h"
+#include "base/fields.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 // Joins the rows of one rank: kernel, NCCL operation, channels and proxy steps.
@@ -27,10 +29,13 @@ struct JoinCounts {
   // more than that clock's error, and by how much at most (negative: all lie within).
   std::uint64_t channels_compared = 0;
   std::uint64_t channels_outside = 0;
-  std::int64_t worst_outside_ns = INT64_MIN;
+  std::optional<std::int64_t> worst_outside_ns;
 
   void add(const JoinCounts& other);
 };
+NCCLPROBE_FIELDS(JoinCounts, kernels, kernels_by_key, kernels_by_time, operations,
+                 operations_joined, channels, channels_joined, channels_overwritten, proxy_steps,
+                 proxy_steps_joined, channels_compared, channels_outside, worst_outside_ns)
 
 struct Joined {
   JoinCounts counts;

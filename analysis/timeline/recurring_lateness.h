@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/timeline/aligned.h"
+#include "base/fields.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,7 @@ struct Recurrence {
   std::size_t steps = 0; // number of steps
   std::size_t late = 0;  // of these are late
 };
+NCCLPROBE_FIELDS(Recurrence, every, first, steps, late)
 
 struct RecurringLateness {
   std::size_t steps = 0; // all

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/timeline/activities.h"
+#include "base/fields.h"
 
 #include <cstdint>
 #include <vector>
@@ -27,6 +28,8 @@ struct StepParts {
   void add(const StepParts& other);
   bool operator==(const StepParts&) const = default;
 };
+NCCLPROBE_FIELDS(StepParts, length_ns, communication_ns, hidden_ns, compute_ns, exposed_wait_ns,
+                 exposed_transfer_ns, memory_ns, helper_ns, idle_ns)
 
 // When a rank was busy, by kind. Uses Activity::ready_ns.
 struct BusySets {

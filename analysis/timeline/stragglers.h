@@ -48,11 +48,12 @@ struct StartSkew {
 // an error of the clocks.
 struct PhysicsCheck {
   std::uint64_t checked = 0;
-  std::uint64_t served = 0; // not checked: clocks were made from them
+  std::uint64_t made_the_clocks = 0; // not checked
   std::uint64_t violations = 0;
   std::uint64_t beyond_bound = 0;              // by more than the clocks' stated error
   std::optional<std::int64_t> worst_margin_ns; // min_r e - max_r s, the smallest
 };
+NCCLPROBE_FIELDS(PhysicsCheck, checked, made_the_clocks, violations, beyond_bound, worst_margin_ns)
 
 struct Straggler {
   int rank = 0;

@@ -49,6 +49,8 @@ struct RankTimeline {
   };
   std::vector<Step> steps; // if requested
 };
+NCCLPROBE_FIELDS(RankTimeline, rank, kernels, copies, without_times, nccl_operations, from_nccl,
+                 clock_known, communications, matched)
 
 struct Timeline {
   std::vector<RankTimeline> ranks;

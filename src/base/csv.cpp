@@ -16,8 +16,11 @@ std::string csv_field(const std::string& text) {
 
 std::string csv_line(const std::vector<std::string>& fields) {
   std::string line;
-  for (const std::string& field : fields)
-    line += (&field == &fields.front() ? "" : ",") + csv_field(field);
+  for (const std::string& field : fields) {
+    if (&field != &fields.front())
+      line += ',';
+    line += csv_field(field);
+  }
   return line + "\r\n";
 }
 

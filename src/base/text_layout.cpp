@@ -15,6 +15,8 @@
 namespace ncclprobe::base {
 namespace {
 
+constexpr int k_least_columns = 4; // of a line: "a..."
+
 // "a...z" of so many bytes, or a few less where a character would be torn.
 std::string shortened(const std::string& word, std::size_t width) {
   auto is_inside = [&](std::size_t at) { return (word[at] & 0xC0) == 0x80; };
@@ -33,7 +35,7 @@ std::string shortened(const std::string& word, std::size_t width) {
 std::vector<std::string> wrap(std::string_view unsafe_text, int columns) {
   const std::string safe_text = printable(unsafe_text);
   std::string_view text = safe_text;
-  auto width = static_cast<std::size_t>(std::max(columns, 8));
+  auto width = static_cast<std::size_t>(std::max(columns, k_least_columns));
   std::vector<std::string> lines(1);
   while (!text.empty()) {
     auto blank = text.find(' ');

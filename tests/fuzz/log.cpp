@@ -23,6 +23,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   analysis::LogDiagnosis diagnosis = analysis::diagnose(findings);
   const analysis::Report report = analysis::log_report("fuzz", findings, diagnosis);
   for (const auto& [format, name] : enum_names(analysis::Format{}))
-    analysis::write_report(report, format);
+    analysis::written(report, format);
   return 0;
 }

@@ -177,8 +177,9 @@ int check_claim(ClaimOptions options, std::ostream& out, std::ostream& err) {
     return complain(err, k_claim_command, possible.error(), exit_code_of_output(possible.error()));
   Answer answer;
   auto finish = [&] {
-    const int written = write_text(options.format == "json" ? json_of(answer) : text_of(answer),
-                                   options.output, out, err, k_claim_command);
+    const int written = write_result(
+        [&](auto& sink) { sink(options.format == "json" ? json_of(answer) : text_of(answer)); },
+        options.output, out, err, k_claim_command);
     return written == base::k_exit_ok ? answer.exit_code : written;
   };
   if (!options.run_file.empty()) {

@@ -69,7 +69,7 @@ int deliver(const analysis::Report& report, const ResultOptions& how, int exit_c
   const auto format = base::parse_enum<analysis::Format>(how.format, "format");
   const int columns = how.output.file.empty() ? base::text_columns() : base::k_report_columns;
   return deliver(
-      analysis::write_report(report, format ? *format : analysis::Format::table, columns),
+      analysis::written(report, format ? *format : analysis::Format::table, columns),
       how.output, exit_code);
 }
 

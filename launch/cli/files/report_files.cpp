@@ -7,6 +7,7 @@
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/printable.h"
+#include "base/text_layout.h"
 #include "launch/cli/common/file_kind.h"
 #include "store/run_file.h"
 #include "store/trace_parts.h"
@@ -123,19 +124,43 @@ int exit_code_of_output(const Error& error) {
   return error.code == Errc::io ? base::k_exit_output : base::k_exit_usage;
 }
 
-int write_text(const std::string& text, const base::Destination& output, std::ostream& out,
-               std::ostream& err, const std::string& command) {
+namespace {
+
+base::Result<void> write_to_file(const WriteTo& write, const base::Destination& output) {
+  NCCLPROBE_TRY_ASSIGN(auto file, base::OutputFile::open(output));
+  base::Result<void> written;
+  write([&](std::string_view piece) {
+    if (written)
+      written = file.write(base::escape_unsafe(piece));
+  });
+  NCCLPROBE_TRY(written);
+  return file.finish();
+}
+
+} // namespace
+
+int write_result(const WriteTo& write, const base::Destination& output, std::ostream& out,
+                 std::ostream& err, const std::string& command) {
   if (!output.file.empty()) {
-    auto written = base::write_output_file(output, base::escape_unsafe(text));
+    auto written = write_to_file(write, output);
     return written ? base::k_exit_ok
                    : complain(err, command, written.error(), exit_code_of_output(written.error()));
   }
-  out << text << std::flush;
+  write([&](std::string_view piece) { out << piece << std::flush; });
   if (!out)
     return complain(err, command,
                     {Errc::io, "cannot write to standard output", "is the disk full?"},
                     base::k_exit_output);
   return base::k_exit_ok;
+}
+
+int write_report(const analysis::Report& report, analysis::Format format,
+                 const base::Destination& output, std::ostream& out, std::ostream& err,
+                 const std::string& command) {
+  const int columns = output.file.empty() ? base::text_columns() : base::k_report_columns;
+  return write_result(
+      [&](const analysis::Sink& sink) { analysis::write(report, format, sink, columns); }, output,
+      out, err, command);
 }
 
 } // namespace ncclprobe::cli

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/report_value/report_writers.h"
 #include "analysis/results/run_summary.h"
 #include "base/output_file.h"
 
@@ -46,7 +47,11 @@ Result<void> check_output(const base::Destination& output,
 int exit_code_of_output(const Error& error);
 
 // Writes to the file, or to `out` if it has no name. Returns the exit code (0, 2, 7).
-int write_text(const std::string& text, const base::Destination& output, std::ostream& out,
-               std::ostream& err, const std::string& command);
+using WriteTo = std::function<void(const analysis::Sink& sink)>;
+int write_result(const WriteTo& write, const base::Destination& output, std::ostream& out,
+                 std::ostream& err, const std::string& command);
+int write_report(const analysis::Report& report, analysis::Format format,
+                 const base::Destination& output, std::ostream& out, std::ostream& err,
+                 const std::string& command);
 
 } // namespace ncclprobe::cli

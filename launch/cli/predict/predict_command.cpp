@@ -3,6 +3,7 @@
 
 #include "launch/cli/predict/predict_command.h"
 
+#include "analysis/report/prediction_report.h"
 #include "base/exit_code.h"
 #include "launch/cli/files/report_files.h"
 
@@ -27,9 +28,9 @@ int predict_steps(const PredictOptions& options, std::ostream& out, std::ostream
   auto prediction = analysis::predict(*run, options.request, also);
   if (!prediction)
     return complain(err, command, prediction.error(), base::k_exit_usage);
-  return write_text(options.format == "json" ? analysis::render_prediction_json(*prediction)
-                                             : analysis::render_prediction(*prediction),
-                    options.output, out, err, command);
+  return write_report(analysis::prediction_report(*prediction),
+                      options.format.value_or(analysis::Format::table), options.output, out, err,
+                      command);
 }
 
 } // namespace ncclprobe::cli

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/report/prediction_report.h"
+#include "analysis/predict/prediction.h"
+#include "analysis/report_value/report_writers.h"
 #include "launch/cli/common/usage.h"
 #include "launch/cli/common/workload_options.h"
 
@@ -12,12 +13,15 @@
 
 namespace ncclprobe::cli {
 
-struct PredictOptions : ResultOptions {
+struct PredictOptions {
   std::filesystem::path run_file;
   std::vector<std::filesystem::path> also; // further runs
   analysis::PredictionRequest request;     // complete after the usage's check
   WorkloadOptions step;
   std::optional<analysis::cost_model::Stated> forward_ns, backward_ns, optimizer_ns;
+  std::optional<analysis::Format> format; // unset: a table
+  base::Destination output;               // without a file: standard output
+  base::Verbosity verbosity = base::Verbosity::normal;
 };
 Usage predict_usage(PredictOptions& into);
 

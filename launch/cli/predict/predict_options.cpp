@@ -202,7 +202,9 @@ Usage predict_usage(PredictOptions& into) {
                    "per second",
                    {.excludes = {"forward"}})},
            predicted_step_options(into.step),
-           result_options(into, {"table", "json"})}),
+           {format_option(into.format)},
+           text_file_options(into.output),
+           log_options(into.verbosity)}),
       .check = [&into](const Options& said) { return check(said, into); }};
 }
 

@@ -4,6 +4,7 @@
 #include "launch/cli/report/report_command.h"
 
 #include "analysis/p2p/p2p_matrix.h"
+#include "analysis/report/report.h"
 #include "analysis/suitability/prices.h"
 #include "base/log.h"
 #include "launch/cli/files/report_files.h"
@@ -18,19 +19,21 @@ namespace {
 
 constexpr const char* k_report_command = "ncclprobe report";
 
-base::Result<std::string> text_of(const ReportOptions& options) {
+base::Result<analysis::Report> report_of(const ReportOptions& options) {
   if (options.fold)
     NCCLPROBE_TRY(fold_parts(options.run_file));
   if (options.timeline)
-    return timeline_text(options);
+    return timeline_report(options);
 
   auto read = read_summary_or_parts(options.run_file);
   // A trace alone has only a timeline.
-  if (!read && read.error().code == base::Errc::protocol &&
-      options.format != analysis::Format::csv && options.format != analysis::Format::markdown &&
-      options.prices.empty() && store::TraceFile::open(options.run_file))
-    return timeline_text(options);
-  NCCLPROBE_TRY_ASSIGN(const analysis::RunSummary run, std::move(read));
+  if (!read && read.error().code == base::Errc::protocol && options.prices.empty() &&
+      store::TraceFile::open(options.run_file))
+    return timeline_report(options);
+  if (!read)
+    return base::fail(read.error());
+  const auto kept = std::make_shared<const analysis::RunSummary>(std::move(*read));
+  const analysis::RunSummary& run = *kept;
   std::optional<double> price_per_gpu;
   if (!options.prices.empty() && analysis::is_p2p(run))
     return base::fail(base::Errc::invalid_argument,
@@ -41,9 +44,11 @@ base::Result<std::string> text_of(const ReportOptions& options) {
   if (options.brief && analysis::is_p2p(run))
     return base::fail(base::Errc::invalid_argument,
                       "--brief goes with collectives and steps, and this run is of P2P transfers");
-  return analysis::render_report(run, options.format.value_or(analysis::Format::table),
-                                 price_per_gpu, traced_steps(options.run_file, run),
-                                 options.brief ? analysis::Extent::brief : analysis::Extent::whole);
+  analysis::Report report =
+      analysis::run_report(run, price_per_gpu, traced_steps(options.run_file, run),
+                           options.brief ? analysis::Extent::brief : analysis::Extent::whole);
+  report.figures.push_back(kept);
+  return report;
 }
 
 } // namespace
@@ -51,10 +56,11 @@ base::Result<std::string> text_of(const ReportOptions& options) {
 int report_run(const ReportOptions& options, std::ostream& out, std::ostream& err) {
   if (auto possible = check_output(options.output, {options.run_file}); !possible)
     return complain(err, k_report_command, possible.error(), exit_code_of_output(possible.error()));
-  auto text = text_of(options);
-  if (!text)
-    return complain_of_input(err, k_report_command, text.error());
-  return write_text(*text, options.output, out, err, k_report_command);
+  const auto report = report_of(options);
+  if (!report)
+    return complain_of_input(err, k_report_command, report.error());
+  return write_report(*report, options.format.value_or(analysis::Format::table), options.output,
+                      out, err, k_report_command);
 }
 
 } // namespace ncclprobe::cli

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/report/report.h"
+#include "analysis/report_value/report_writers.h"
 #include "launch/cli/common/trace_window.h"
 #include "launch/cli/common/usage.h"
 
@@ -40,6 +40,6 @@ int report_run(const ReportOptions& options, std::ostream& out, std::ostream& er
 
 // The analysed timeline, instead of the run's figures. Missing parts that are not errors are
 // logged.
-base::Result<std::string> timeline_text(const ReportOptions& options);
+base::Result<analysis::Report> timeline_report(const ReportOptions& options);
 
 } // namespace ncclprobe::cli

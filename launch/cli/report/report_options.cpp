@@ -17,9 +17,6 @@ base::Result<void> check(ReportOptions& options) {
   auto refuse = [](const char* why) { return base::fail({base::Errc::invalid_argument, why, ""}); };
   options.timeline = options.timeline || std::filesystem::is_directory(options.run_file);
   const bool csv = options.format == analysis::Format::csv;
-  if (options.timeline && (csv || options.format == analysis::Format::markdown))
-    return refuse("the timeline is printed as table or json; ncclprobe export --csv writes the "
-                  "tables of a trace");
   if (!options.timeline &&
       (options.trial || options.steps || options.window || !options.ranks.empty()))
     return refuse("--trial, --steps, --window and --ranks are for the timeline: add --timeline");
@@ -58,7 +55,7 @@ Usage report_usage(ReportOptions& into) {
                  "Print the timeline of a traced trial: steps, overlap, waits, stragglers, clocks, "
                  "losses"),
             trial_option(into.trial),
-            flag("steps", into.steps, "With --timeline --format json: each step separately"),
+            flag("steps", into.steps, "With --timeline, in JSON and CSV: each step separately"),
             window_option(into.window), traced_ranks_option(into.ranks), format_option(into.format),
             price_option(into.prices,
                          "Price of a GPU in any currency, or GPU=VALUE for each model; the report "

@@ -85,8 +85,8 @@ Result<void> add_provenance(const store::TraceFile& file, analysis::TimelineHead
   return {};
 }
 
-Result<std::string> render(const store::TraceFile& file, const model::TrialRecord* trial,
-                           analysis::TimelineHeading heading, const ReportOptions& request) {
+Result<analysis::Report> analysed(const store::TraceFile& file, const model::TrialRecord* trial,
+                                  analysis::TimelineHeading heading, const ReportOptions& request) {
   for (int rank : file.ranks())
     if (std::uint64_t bytes = file.origin(rank).bytes_left_out; bytes > 0)
       heading.notes.push_back(
@@ -109,14 +109,12 @@ Result<std::string> render(const store::TraceFile& file, const model::TrialRecor
   // More threads would wait for memory, and use more of it.
   unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, 4u);
   NCCLPROBE_TRY_ASSIGN(
-      const auto timeline,
+      auto timeline,
       analysis::timeline::analyse(
           source, {.threads = threads, .keep_steps = request.steps, .ranks = request.ranks}));
   if (trial && !request.window && request.ranks.empty()) // marks cover all steps and ranks
     add_agreement(*trial, timeline, heading);
-  return request.format == analysis::Format::json
-             ? analysis::render_timeline_json(timeline, heading)
-             : analysis::render_timeline(timeline, heading);
+  return analysis::timeline_report(std::move(timeline), std::move(heading));
 }
 
 // The cost of tracing in the cells of the trial; the highest one with its interval.
@@ -159,7 +157,7 @@ analysis::TimelineHeading heading_of(const ChosenTrace& chosen, const fs::path& 
 
 } // namespace
 
-Result<std::string> timeline_text(const ReportOptions& request) {
+Result<analysis::Report> timeline_report(const ReportOptions& request) {
   NCCLPROBE_TRY_ASSIGN(const ChosenTrace chosen, choose_trace(request.run_file, request.trial));
   const model::TrialRecord* trial = chosen.trial();
   analysis::TimelineHeading heading =
@@ -168,7 +166,7 @@ Result<std::string> timeline_text(const ReportOptions& request) {
         return chosen.file.origin(rank).host == trace::k_synthetic_host;
       }))
     heading.title += ", SYNTHETIC: no measurements";
-  return render(chosen.file, trial, heading, request);
+  return analysed(chosen.file, trial, heading, request);
 }
 
 } // namespace ncclprobe::cli

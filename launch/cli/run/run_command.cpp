@@ -4,7 +4,9 @@
 #include "launch/cli/run/run_command.h"
 
 #include "analysis/report/report.h"
+#include "analysis/report_value/report_writers.h"
 #include "base/clock.h"
+#include "base/console.h"
 #include "base/exit_code.h"
 #include "base/number_list.h"
 #include "base/output_file.h"
@@ -181,8 +183,9 @@ Result<Folded> fold(const std::filesystem::path& output, const std::set<int>& st
 
 std::string report_of(const analysis::RunSummary& run, const std::filesystem::path& output,
                       std::optional<analysis::Format> format) {
-  const std::string report = analysis::render_report(run, format.value_or(analysis::Format::table),
-                                                     {}, traced_steps(output, run));
+  const std::string report =
+      written(analysis::run_report(run, {}, traced_steps(output, run)),
+              format.value_or(analysis::Format::table), base::text_columns());
   return format ? report : fmt::format("{}\nrun file: {}\n", report, output.string());
 }
 

@@ -30,7 +30,7 @@ std::string Diagnosed::text() const {
 }
 
 std::string Diagnosed::json() const {
-  return write_json(log_report("train.log", findings, diagnosis));
+  return written(log_report("train.log", findings, diagnosis), Format::json);
 }
 
 std::string Diagnosed::verdict() const {

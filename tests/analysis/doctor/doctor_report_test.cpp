@@ -35,7 +35,7 @@ std::string text_of(const Case& one) {
 }
 
 std::string json_of(const Case& one) {
-  return analysis::write_json(doctor_report(one, examine(one)));
+  return analysis::written(doctor_report(one, examine(one)), analysis::Format::json);
 }
 
 } // namespace

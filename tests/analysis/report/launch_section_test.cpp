@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/report/launch_section.h"
-#include "analysis/report/report.h"
 #include "analysis/report/written.h"
 #include "support/catch.h"
 #include "support/run_builder.h"

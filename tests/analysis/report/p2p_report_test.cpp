@@ -3,7 +3,7 @@
 
 #include "analysis/p2p/p2p_matrix.h"
 #include "analysis/p2p/p2p_runs.h"
-#include "analysis/report/report.h"
+#include "analysis/report/written.h"
 #include "store/run_file.h"
 #include "support/catch.h"
 #include "support/golden.h"
@@ -12,6 +12,7 @@
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis_test;
 using support::check_golden;
 using enum model::P2pMethod;
 using model::P2pLabel;

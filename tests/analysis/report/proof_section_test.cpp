@@ -3,7 +3,6 @@
 
 #include "analysis/proof/proof_runs.h"
 #include "analysis/report/proof_section.h"
-#include "analysis/report/report.h"
 #include "analysis/report/written.h"
 #include "support/catch.h"
 #include "support/golden.h"
@@ -18,7 +17,7 @@ using namespace ncclprobe::support;
 
 TEST_CASE("what the settings did reads as agreed") {
   support::check_golden("report-proof.txt", text_of(proof_report(proof_run())));
-  const auto json = nlohmann::ordered_json::parse(write_json(proof_report(proof_run())));
+  const auto json = nlohmann::ordered_json::parse(written(proof_report(proof_run()), Format::json));
   support::check_golden("report-proof.json", json["proof"].dump(2) + "\n");
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/report/example_reports.h"
-#include "analysis/report/report.h"
+#include "analysis/report/written.h"
 #include "base/text_layout.h"
 #include "support/catch.h"
 #include "support/golden.h"
@@ -127,15 +127,19 @@ TEST_CASE("the reports of runs that did not come to their end read as agreed") {
   check_golden("report-empty.csv", render_report(empty_run(), Format::csv));
 }
 
-TEST_CASE("the terminal report fits 100 columns and is plain text") {
-  for (const model::Run& run : {sweep_run(), failures_run(), synthetic_run(), latency_run(),
-                                steps_run(), stopped_run(), empty_run()})
-    for (const std::string& line : lines_of(render_report(RunSummary(run), Format::table))) {
-      INFO(line);
-      CHECK(line.size() <= static_cast<std::size_t>(base::k_report_columns));
-      CHECK(std::all_of(line.begin(), line.end(), [](char c) { return c >= ' ' && c <= '~'; }));
-      CHECK((line.empty() || line.back() != ' '));
-    }
+TEST_CASE("the terminal report fits its columns and is plain text") {
+  for (const model::Run& of_run : {sweep_run(), failures_run(), synthetic_run(), latency_run(),
+                                   steps_run(), stopped_run(), empty_run()}) {
+    const RunSummary run(of_run);
+    const Report report = run_report(run);
+    for (int columns : {80, 100, 120})
+      for (const std::string& line : lines_of(write_text(report, columns))) {
+        INFO(columns << ": " << line);
+        CHECK(line.size() <= static_cast<std::size_t>(columns));
+        CHECK(std::all_of(line.begin(), line.end(), [](char c) { return c >= ' ' && c <= '~'; }));
+        CHECK((line.empty() || line.back() != ' '));
+      }
+  }
 }
 
 TEST_CASE("huge sizes and long settings still fit 100 columns") {

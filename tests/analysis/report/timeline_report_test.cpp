@@ -3,17 +3,17 @@
 
 #include "analysis/report/timeline_report.h"
 #include "analysis/report/timeline_sections.h"
+#include "analysis/report/written.h"
 #include "analysis/timeline/trace_builder.h"
 #include "support/catch.h"
 #include "support/golden.h"
-
-#include <nlohmann/json.hpp>
 
 #include <sstream>
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis::timeline;
+using namespace ncclprobe::analysis_test;
 
 namespace {
 
@@ -70,19 +70,21 @@ Timeline timeline_of(const TraceSource& source) {
 
 TEST_CASE("The timeline of two ranks on one host") {
   support::check_golden("report-timeline.txt",
-                        render_timeline(timeline_of(example(false)), heading()));
+                        text_of(timeline_report(timeline_of(example(false)), heading())));
 }
 
 TEST_CASE("Where clocks are not good enough the timeline says so") {
-  std::string text = render_timeline(timeline_of(example(true)), heading());
+  std::string text = text_of(timeline_report(timeline_of(example(true)), heading()));
   CHECK(text.find("2 hosts, their clocks known to +- 0.90 us") != std::string::npos);
   CHECK(text.find("both +-") != std::string::npos);
   TraceSource source = example(true);
   std::erase_if(source.ranks[1].clocks,
                 [](const auto& reading) { return reading.kind == trace::ClockKind::host; });
-  text = render_timeline(timeline_of(source), {});
+  const Report report = timeline_report(timeline_of(source), {});
+  text = text_of(report);
   CHECK(text.find("never compared") != std::string::npos);
-  CHECK(text.find("Not known: each of the 20 collectives") != std::string::npos);
+  REQUIRE(ids_of(report).front() == "lateness_unknown");
+  CHECK(findings(report).front()->values == Object{{"collectives", 20U}});
   CHECK(text.find("no untraced trial") != std::string::npos);
 }
 
@@ -90,13 +92,14 @@ TEST_CASE("Times below twice the clocks' error are not shown as a delay") {
   TraceSource source = example(true);
   for (auto& reading : source.ranks[1].clocks)
     reading.error_ns = 9000;
-  std::string text = render_timeline(timeline_of(source), heading());
+  std::string text = text_of(timeline_report(timeline_of(source), heading()));
   CHECK(text.find("not shown (below 2 x") != std::string::npos);
   CHECK(text.find("<2x +-") != std::string::npos);
 }
 
 TEST_CASE("A timeline of nothing is a heading") {
-  CHECK(render_timeline({}, {"nothing", "", {}, {}}).find("Mean step") == std::string::npos);
+  const Report report = timeline_report({}, {"nothing", "", {}, {}});
+  CHECK(text_of(report).find("Mean step") == std::string::npos);
 }
 
 TEST_CASE("A captured job says what it lacks") {
@@ -105,13 +108,13 @@ TEST_CASE("A captured job says what it lacks") {
   TraceSource source = source_of({rank, rank});
   for (RankHead& head : source.ranks)
     head.clocks = {{0, 0, 5, 10, trace::ClockKind::globaltimer}};
-  std::string text = render_timeline(timeline_of(source), {"job/", "", {}, {}});
-  CHECK(text.find("no kernels were traced") != std::string::npos);
+  const Report report = timeline_report(timeline_of(source), {"job/", "", {}, {}});
+  const std::string text = text_of(report);
+  CHECK(ids_of(report) == std::vector<std::string_view>{"no_kernels_traced"});
   CHECK(text.find("no steps (all is one)") != std::string::npos);
   CHECK(text.find("launches were not counted") != std::string::npos);
   CHECK(text.find("AllReduce") != std::string::npos);
   CHECK(text.find("operations with kernels") == std::string::npos); // there are none
-  CHECK(text.find("left no trace") == std::string::npos);
 }
 
 TEST_CASE("A rank that left no trace is named, and nobody is late") {
@@ -119,19 +122,22 @@ TEST_CASE("A rank that left no trace is named, and nobody is late") {
   rank.nccl(1, {100, 200});
   TraceSource source = source_of({rank});
   source.ranks[0].clocks = {{0, 0, 5, 10, trace::ClockKind::globaltimer}};
-  std::string text = render_timeline(timeline_of(source), {"job/", "", {}, {}});
+  const Report report = timeline_report(timeline_of(source), {"job/", "", {}, {}});
+  const std::string text = text_of(report);
+  CHECK(ids_of(report) == std::vector<std::string_view>{"no_kernels_traced", "ranks_without_trace",
+                                                        "lateness_unknown"});
   CHECK(text.find("a communicator of 2 ranks: rank 1 of it left no trace here") !=
         std::string::npos);
-  CHECK(text.find("Who comes late\n  Not known") != std::string::npos);
   CHECK(text.find("0.10     -      0.10") != std::string::npos); // all counts as transfer
 }
 
 TEST_CASE("Gaps say whether events could have been told from others") {
-  ByCell<Gaps> gaps;
-  gaps[0].of(GapCause::other) = {2, 1000};
-  CHECK(render_gaps(gaps).find("other, or an event (see --trace api)") != std::string::npos);
-  gaps[0].events_traced = true;
-  CHECK(render_gaps(gaps).find("or an event") == std::string::npos);
+  Timeline timeline;
+  timeline.gaps[0].of(GapCause::other) = {2, 1000};
+  CHECK(text_of(gaps_report(timeline, {})).find("other, or an event (see --trace api)") !=
+        std::string::npos);
+  timeline.gaps[0].events_traced = true;
+  CHECK(text_of(gaps_report(timeline, {})).find("or an event") == std::string::npos);
 }
 
 TEST_CASE("Channels of NCCL's are compared, the fastest and the slowest by number") {
@@ -146,7 +152,8 @@ TEST_CASE("Channels of NCCL's are compared, the fastest and the slowest by numbe
   TraceSource source = source_of({rank, rank});
   for (RankHead& head : source.ranks)
     head.clocks = {{0, 0, 5, 10, trace::ClockKind::globaltimer}};
-  std::string text = render_choices(timeline_of(source));
+  const Timeline timeline = timeline_of(source);
+  std::string text = text_of(choices_report(timeline));
   CHECK(text.find("0: 10.0  5: 13.0") != std::string::npos);
 }
 
@@ -182,11 +189,13 @@ TEST_CASE("No line is wider than the report, whatever the figures") {
     time.channels.ends_apart_ns.add(999'900);
   }
   auto all_lines_fit = [&](const std::string& must_have) {
-    const std::string text = render_timeline(timeline, names);
-    CHECK(text.find(must_have) != std::string::npos);
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);)
-      CHECK(line.size() <= 100);
+    const Report report = timeline_report(timeline, names);
+    CHECK(write_text(report).find(must_have) != std::string::npos);
+    for (int columns : {80, 100, 120}) {
+      std::istringstream lines(write_text(report, columns));
+      for (std::string line; std::getline(lines, line);)
+        CHECK(line.size() <= static_cast<std::size_t>(columns));
+    }
   };
   all_lines_fit("31: 930.0");
   for (double scale : {1.0, 1e3, 1e6}) {
@@ -231,7 +240,7 @@ TEST_CASE("Cells of different kinds share no mean, no sum and no share") {
                     trace.operation({2, 0, 0}, 0, trace::OperationKind::compute));
   }
   const Timeline timeline = timeline_of(source_of(ranks));
-  const std::string text = render_timeline(timeline, {});
+  const std::string text = text_of(timeline_report(timeline, {}));
 
   CHECK(text.find("Mean step of each rank in cell 0, us") != std::string::npos);
   CHECK(text.find("Mean step of each rank in cell 1, us") != std::string::npos);
@@ -252,7 +261,7 @@ TEST_CASE("Cells of different kinds share no mean, no sum and no share") {
     CHECK(rank.streams.at(1).front().hidden_ns == 0);
   }
 
-  const auto json = nlohmann::json::parse(render_timeline_json(timeline, {}));
+  const auto json = json_of(timeline_report(timeline, {}));
   CHECK(json["stragglers"].size() == 2);
   CHECK(json["stragglers"][1]["cell"] == 1);
   CHECK(json["gaps"][0]["cell"] == 0);
@@ -266,7 +275,7 @@ TEST_CASE("The timeline as JSON has every figure") {
   source.texts[k_gemm] = "gemm \xff";
   auto timeline = analyse(source, {.threads = 2, .keep_steps = true});
   REQUIRE(timeline);
-  auto json = nlohmann::json::parse(render_timeline_json(*timeline, heading()));
+  auto json = json_of(timeline_report(*timeline, heading()));
   CHECK(json["ledger"]["unexplained"] == 1);
   CHECK(json["joins"]["kernels_by_key"] == 80);
   CHECK(json["physics"]["violations"] == 0);
@@ -280,6 +289,13 @@ TEST_CASE("The timeline as JSON has every figure") {
                                 all["memory_ns"].get<int>() + all["helper_ns"].get<int>() +
                                 all["idle_ns"].get<int>());
   CHECK(json["ranks"][0]["steps"].size() == 40);
+  // CSV has a row for each rank and step, without steps for each rank and cell.
+  auto rows = [&](Timeline one) {
+    const std::string csv = written(timeline_report(std::move(one), heading()), Format::csv);
+    return std::ranges::count(csv, '\n') - 1;
+  };
+  CHECK(rows(*timeline) == 80);
+  CHECK(rows(timeline_of(source)) == 4);
   CHECK(json["nccl"][0]["algorithm"] == "RING");
   CHECK(json["slowdowns"][0]["kernel"].get<std::string>().starts_with("gemm"));
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/report_value/report.h"
 #include "analysis/report_value/report_writers.h"
 
 #include <nlohmann/json.hpp>
@@ -9,11 +10,24 @@
 // A part of a report in the forms that tests look at.
 namespace ncclprobe::analysis_test {
 
+inline std::string render_report(const analysis::RunSummary& run, analysis::Format format,
+                                 std::optional<double> price_per_gpu = {},
+                                 const analysis::steps::TracedCells& traced = {},
+                                 analysis::Extent extent = analysis::Extent::whole) {
+  return written(analysis::run_report(run, price_per_gpu, traced, extent), format);
+}
+
 inline std::string text_of(const analysis::Report& report) {
   return analysis::write_text(report);
 }
+inline std::vector<std::string_view> ids_of(const analysis::Report& report) {
+  std::vector<std::string_view> ids;
+  for (const analysis::Finding* one : findings(report))
+    ids.push_back(one->kind->id);
+  return ids;
+}
 inline nlohmann::json json_of(const analysis::Report& report) {
-  return nlohmann::json::parse(analysis::write_json(report));
+  return nlohmann::json::parse(written(report, analysis::Format::json));
 }
 // What machines read under `key`; null if it is left out.
 inline nlohmann::json json_of(const analysis::Report& report, const std::string& key) {

@@ -67,7 +67,7 @@ TEST_CASE("a report in text shows titled columns by their units, then its findin
 }
 
 TEST_CASE("JSON has every key once, in the order of the report, and the findings' values") {
-  auto json = nlohmann::ordered_json::parse(write_json(links_report(k_two)));
+  auto json = nlohmann::ordered_json::parse(written(links_report(k_two), Format::json));
 
   CHECK(json.dump() ==
         R"({"schema":"test","links":[)"
@@ -78,14 +78,45 @@ TEST_CASE("JSON has every key once, in the order of the report, and the findings
 }
 
 TEST_CASE("JSON is laid out as its library does it") {
-  const std::string text = write_json(links_report(k_two));
+  const std::string text = written(links_report(k_two), Format::json);
 
   CHECK(text == nlohmann::ordered_json::parse(text).dump(2) + "\n");
 }
 
 TEST_CASE("CSV has the columns with a key, and nothing where nothing is known") {
-  CHECK(write_csv(links_report({{"a, \"b\"", 8, std::nullopt, 1.5}})) ==
+  CHECK(written(links_report({{"a, \"b\"", 8, std::nullopt, 1.5}}), Format::csv) ==
         "name,size_bytes,gb_per_s,ratio,hidden\r\n\"a, \"\"b\"\"\",8,,1.5,6\r\n");
+}
+
+TEST_CASE("an interval is a list in JSON, two fields of CSV, and both ends for people") {
+  TableOf<std::optional<Interval>> table({Interval{1.25, 2.5}, std::nullopt});
+  table.add("time_ms", [](const auto& one) { return one; })
+      .titled("95%", {Unit::fixed, 1})
+      .interval();
+  const Report report{.sections = {{"times", "", {View{table.table()}}}},
+                      .data = {{"times", table.table()}},
+                      .rows = table.table()};
+
+  CHECK(written(report, Format::csv) == "time_ms_low,time_ms_high\r\n1.25,2.5\r\n,\r\n");
+  CHECK(write_text(report) == "      95%\n  1.2-2.5\n        -\n");
+  CHECK(nlohmann::json::parse(written(report, Format::json)).dump() ==
+        R"({"times":[{"time_ms":[1.25,2.5]},{"time_ms":null}]})");
+}
+
+TEST_CASE("large reports for machines are written in pieces") {
+  const Report report = links_report(std::vector<Link>(10'000, k_two.front()));
+
+  for (Format format : {Format::json, Format::csv}) {
+    std::string all;
+    write(report, format, [&](std::string_view piece) {
+      CHECK(piece.size() < 2 * k_piece_bytes);
+      all += piece;
+    });
+
+    CHECK(all.size() > 3 * k_piece_bytes);
+    CHECK(std::ranges::count(all, '\n') > 10'000);
+    CHECK(all == written(report, format));
+  }
 }
 
 TEST_CASE("a report in Markdown has its tables in pipes") {
@@ -158,7 +189,7 @@ TEST_CASE("hostile text is text in every form") {
     CHECK(text.find("\xe2\x80\xae") == std::string::npos);
   }
   CHECK_THAT(write_markdown(report), !ContainsSubstring("<b>") && !ContainsSubstring("[a]"));
-  CHECK_FALSE(nlohmann::json::parse(write_json(report), nullptr, false).is_discarded());
+  CHECK_FALSE(nlohmann::json::parse(written(report, Format::json), nullptr, false).is_discarded());
 }
 
 TEST_CASE("findings are found by their kind and have their values") {

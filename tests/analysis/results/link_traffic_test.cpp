@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/report/report.h"
 #include "analysis/report/traffic_section.h"
 #include "analysis/report/written.h"
 #include "analysis/results/link_traffic.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/proof/proof.h"
-#include "analysis/report/report.h"
+#include "analysis/report/written.h"
 #include "analysis/results/loaded_libraries.h"
 #include "analysis/verdict/verdict.h"
 #include "support/catch.h"

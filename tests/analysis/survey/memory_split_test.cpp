@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/report/report.h"
+#include "analysis/report/written.h"
 #include "analysis/survey/memory_split.h"
 #include "support/catch.h"
 #include "support/run_builder.h"

@@ -124,6 +124,11 @@ TEST_CASE("the spools of a job become a trace file, and that a timeline") {
   auto json = nlohmann::json::parse(job.read("stdout"));
   CHECK(json["ranks"][1]["steps"].size() == 10);
   CHECK(json["stragglers"][0]["complete"] == 210);
+
+  CHECK(job.report("job --steps -o steps.csv") == base::k_exit_ok);
+  CHECK(job.read("steps.csv").starts_with("rank,cell,batch,iteration,start_ns,length_ns,"));
+  CHECK(job.report("job --format markdown") == base::k_exit_ok);
+  CHECK_THAT(job.read("stdout"), ContainsSubstring("| rank |"));
 }
 
 TEST_CASE("what has no timeline is told in one line") {
@@ -132,8 +137,6 @@ TEST_CASE("what has no timeline is told in one line") {
   CHECK(job.report("empty") == base::k_exit_usage);
   CHECK_THAT(job.read("stderr"), ContainsSubstring("empty holds neither spools nor traces"));
   CHECK(job.report("nothing.h5 --timeline") == base::k_exit_usage);
-  CHECK(job.report("job --format csv") == base::k_exit_usage);
-  CHECK_THAT(job.read("stderr"), ContainsSubstring("--csv"));
   CHECK(job.report("run.h5 --steps") == base::k_exit_usage);
   CHECK_THAT(job.read("stderr"), ContainsSubstring("--timeline"));
   std::filesystem::resize_file(job.path("job/rank-1.spool"), 100);

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/report/report.h"
 #include "analysis/report/tracing_section.h"
 #include "analysis/report/written.h"
 #include "analysis/verdict/tracing_cost.h"

@@ -66,7 +66,7 @@ class Predict(ProgramTest):
         # From collectives on two ranks alone nobody knows how far off four are.
         self.assertIsNone(document["held_out_step"]["predicted_interval_ms"])
         (predicted,) = document["predicted"]
-        self.assertGreater(predicted["half_width"]["inter_node"], 0)
+        self.assertGreater(predicted["half_width_inter_node"], 0)
         self.assertLess(predicted["step_interval_ms"][0], predicted["step_ms"])
 
     def test_another_model_computes_at_the_rates_of_the_measured_one(self):

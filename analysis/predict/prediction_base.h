@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/report/prediction_report.h"
+#include "analysis/predict/prediction.h"
 
 namespace ncclprobe::analysis {
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/report/prediction_base.h"
+#include "analysis/predict/prediction_base.h"
 
-#include "analysis/report/label_words.h"
+#include "base/printable.h"
 #include "workload/models/model_file.h"
 #include "workload/step_cells.h"
 
@@ -163,9 +163,9 @@ base::Result<cost_model::StepBase> stated_step(const PredictionRequest& request,
 } // namespace
 
 std::string describe(const StepRequest& request) {
-  std::string text =
-      fmt::format("{} of {}, {}, batch {}", model::to_string(request.pattern),
-                  printable(request.model.name), model::to_string(request.type), request.batch);
+  std::string text = fmt::format("{} of {}, {}, batch {}", model::to_string(request.pattern),
+                                 base::printable(request.model.name),
+                                 model::to_string(request.type), request.batch);
   if (request.model.sequence > 0)
     text += fmt::format(", sequence {}", request.model.sequence);
   for (const std::string& word : request.words())
@@ -212,7 +212,7 @@ base::Result<cost_model::StepBase> base_of(const model::Run& run,
       {Errc::not_found,
        fmt::format("this run has no such step of {}, and no step of another model with this type "
                    "whose matrix products give a rate",
-                   printable(model.name)),
+                   base::printable(model.name)),
        "give --forward and --backward, or --tflops and --batch, or measure it: ncclprobe run "
        "--workload ddp --model " +
            request.model});

@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/label_words.h"
+#include "analysis/report/timeline_sections.h"
+#include "analysis/report/timeline_words.h"
+
+#include <cmath>
+
+namespace ncclprobe::analysis {
+
+using namespace timeline;
+
+namespace {
+
+constexpr FindingKind k_lateness_unknown{
+    "lateness_unknown", Severity::warning,
+    "Not known: of each of the {collectives} collectives one rank's begin alone is on the common "
+    "clock. Others left no trace, or their hosts' clocks were never compared."},
+    k_late_now_and_then{
+        "late_now_and_then", Severity::warning,
+        "Rank {rank} is late now and then: in {late_in} of {of} {unit}s it comes last by "
+        "{when_late} (median), {more_us:.1f} us more than in the others."},
+    k_late_every{"late_every", Severity::warning,
+                 "Rank {rank} is late now and then: in {late_in} of {of} {unit}s it comes last by "
+                 "{when_late} (median), {more_us:.1f} us more than in the others. That is every "
+                 "{every} {unit}s, first in {unit} {first} (counted from 0): {late} of {steps} of "
+                 "these {unit}s."},
+    k_steps_inferred{"steps_inferred", Severity::note,
+                     "Nobody marked the steps: they are {steps} repeats of the same {of}."};
+
+std::string score_text(double score) {
+  constexpr double k_most = 999; // more is steady beyond what anybody compares
+  if (std::abs(score) > k_most)
+    return score > 0 ? ">999" : "<-999";
+  return std::abs(score) < 0.05 ? "0.0" : fmt::format("{:.1f}", score);
+}
+
+std::string with_interval(const Aligned& time, const std::optional<Interval>& interval) {
+  return interval ? format_us(time) + " " + range(interval, {}) : format_us(time);
+}
+
+double largest(const std::optional<Interval>& interval) {
+  return interval ? std::max(std::abs(interval->low), std::abs(interval->high)) : 0;
+}
+
+// Null if the rank was never last.
+Value recurring_value(const std::optional<RecurringLateness>& found) {
+  if (!found)
+    return nullptr;
+  const bool two_groups = found->late > 0;
+  return Object{{"steps", found->steps},
+                {"last_in", found->last},
+                {"when_last", found->when_last},
+                {"late_in", two_groups ? Value(found->late) : Value()},
+                {"when_late", two_groups ? found->when_late : Value()},
+                {"else_ns", two_groups ? Value(found->else_ns) : Value()},
+                {"recurrence", found->recurrence}};
+}
+
+TimeUnit unit_of(const std::vector<Straggler>& ranks) {
+  double longest_ns = 0;
+  for (const Straggler& rank : ranks) {
+    const Aligned lateness = rank.lateness.value_or(Aligned());
+    longest_ns = std::max({longest_ns, rank.delay.value_ns, largest(rank.delay_interval),
+                           largest(rank.lateness_interval), rank.delay.error_ns,
+                           std::abs(lateness.value_ns), lateness.error_ns});
+  }
+  return short_unit_for(longest_ns);
+}
+
+TablePtr stragglers_table(const std::vector<Straggler>& ranks) {
+  const TimeUnit unit = unit_of(ranks);
+  TableOf<Straggler> table(ranks);
+  using Row = const Straggler&;
+  table.add("rank", &Straggler::rank).titled("rank");
+  table.add("lateness", [](Row row) { return row.lateness; });
+  show_aligned(table, "lateness", unit, [](Row row) { return row.lateness; });
+  table.add("lateness_interval_ns", [](Row row) { return row.lateness_interval; });
+  table.show("95%", [=](Row row) { return range(row.lateness_interval, unit); }).dispensable(2);
+  table.add("score", &Straggler::score);
+  table.show("score", [](Row row) { return row.score ? score_text(*row.score) : "-"; });
+  table.add("score_interval", [](Row row) { return row.score_interval; });
+  table
+      .show("95%",
+            [](Row row) {
+              const auto& ends = row.score_interval;
+              return ends ? fmt::format("[{}, {}]", score_text(ends->low), score_text(ends->high))
+                          : "-";
+            })
+      .dispensable(3);
+  table.add("times_last", &Straggler::times_last).titled("last in", {Unit::grouped});
+  table.add("delay", [](Row row) { return row.delay; });
+  show_aligned(table, "delay", unit, [](Row row) {
+    return row.times_last > 0 ? std::optional(row.delay) : std::nullopt;
+  });
+  table.add("delay_interval_ns", [](Row row) { return row.delay_interval; });
+  table.show("95%", [=](Row row) { return range(row.delay_interval, unit); }).dispensable(1);
+  table.add("recurring", [](Row row) { return recurring_value(row.recurring); });
+  return table.table();
+}
+
+Finding recurring_finding(const Straggler& rank, const Stragglers& found) {
+  const RecurringLateness& one = *rank.recurring;
+  Object values{{"rank", rank.rank},
+                {"late_in", one.late},
+                {"of", one.steps},
+                {"unit", found.lateness_per_step ? "step" : "collective"},
+                {"when_late", format_us(one.when_late)},
+                {"more_us", (one.when_late.value_ns - one.else_ns) / 1e3}};
+  if (!one.recurrence)
+    return {&k_late_now_and_then, std::move(values)};
+  return {&k_late_every, described_with(*one.recurrence, std::move(values))};
+}
+
+// Of ranks that are far later in some steps than in others. What a lateness sums up to tells which
+// of them matter.
+void add_recurring(std::vector<Block>& blocks, const Stragglers& found) {
+  std::vector<const Straggler*> late;
+  for (const Straggler& rank : found.ranks)
+    if (rank.recurring && rank.recurring->late > 0)
+      late.push_back(&rank);
+  auto sum_ns = [](const Straggler* rank) {
+    return static_cast<double>(rank->recurring->late) * rank->recurring->when_late.value_ns;
+  };
+  std::ranges::stable_sort(late, std::ranges::greater{}, sum_ns);
+  for (std::size_t i = 0; i < std::min(late.size(), k_most_rows); ++i)
+    if (10 * sum_ns(late[i]) >= sum_ns(late.front()))
+      blocks.push_back(Findings{"  ", {recurring_finding(*late[i], found)}, 2});
+  if (!late.empty() && found.repeated_collectives > 0)
+    blocks.push_back(
+        Findings{"  ",
+                 {{&k_steps_inferred,
+                   {{"steps", found.lateness_steps},
+                    {"of", count_of(found.repeated_collectives, "collective", "collectives")}}}},
+                 2});
+}
+
+// `place`: " in cell 3" where there are several.
+Section stragglers_section(const Stragglers& found, const std::string& place) {
+  Section section{"stragglers"};
+  const StartSkew& skew = found.skew;
+  if (skew.collectives == 0 && skew.single > 0) {
+    section.title = "Who comes late" + place;
+    section.blocks.push_back(
+        Findings{"  ", {{&k_lateness_unknown, {{"collectives", skew.single}}}}, 2});
+  }
+  if (skew.collectives == 0)
+    return section;
+  section.title = fmt::format("Who comes late{}, {}, delays per {}", place,
+                              unit_of(found.ranks).name, found.per_step ? "step" : "collective");
+  section.blocks = {
+      Text{"",
+           fmt::format("Start skew of {} collectives ({} seen on all ranks that they are known to "
+                       "have, {} on one only): median {}, 99% within {}, largest {}.",
+                       grouped(skew.collectives), grouped(skew.complete), grouped(skew.single),
+                       with_interval(*skew.median, skew.median_interval),
+                       with_interval(*skew.p99, skew.p99_interval), format_us(*skew.largest)),
+           2},
+      View{.table = stragglers_table(found.ranks),
+           .rows = greatest_first(found.ranks, [](auto& rank) { return rank.delay.value_ns; }),
+           .most_rows = k_most_rows}};
+  add_recurring(section.blocks, found);
+  return section;
+}
+
+Object stragglers_value(const Stragglers& found) {
+  const StartSkew& skew = found.skew;
+  return {{"collectives", skew.collectives},
+          {"complete", skew.complete},
+          {"on_one_rank_only", skew.single},
+          {"sampled", found.sampled},
+          {"steps", found.steps},
+          {"delay_is_per", found.per_step ? "step" : "collective"},
+          {"recurring_is_per", found.lateness_per_step ? "step" : "collective"},
+          {"collectives_in_repeated_step",
+           found.repeated_collectives > 0 ? Value(found.repeated_collectives) : Value()},
+          {"start_skew", Object{{"median", skew.median},
+                                {"median_interval_ns", skew.median_interval},
+                                {"p99", skew.p99},
+                                {"p99_interval_ns", skew.p99_interval},
+                                {"largest", skew.largest}}},
+          {"ranks", stragglers_table(found.ranks)}};
+}
+
+} // namespace
+
+Report stragglers_report(const Timeline& timeline, const TimelineHeading& heading) {
+  const auto& found = timeline.stragglers;
+  Report report{.data = {{"stragglers", by_cell(found, heading, stragglers_value)}}};
+  const auto shown = most_telling(found, [](const Stragglers& one) {
+    double delay_ns = 0; // of all steps
+    for (const Straggler& rank : one.ranks)
+      delay_ns += rank.delay.value_ns * static_cast<double>(one.steps);
+    return delay_ns;
+  });
+  for (const auto& [cell, one] : shown)
+    report.sections.push_back(
+        stragglers_section(*one, found.size() > 1 ? fmt::format(" in cell {}", cell) : ""));
+  if (!shown.empty())
+    add_more_cells(report.sections.back(), shown.size(), found.size());
+  return report;
+}
+
+} // namespace ncclprobe::analysis
