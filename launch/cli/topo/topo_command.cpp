@@ -5,8 +5,10 @@
 
 #include "machine/machine_json.h"
 
+#include "base/console.h"
 #include "base/exit_code.h"
 #include "launch/cli/common/command_end.h"
+#include "launch/cli/common/help.h"
 #include "launch/cli/topo/topo_files.h"
 #include "launch/cli/topo/topo_live.h"
 #include "launch/cli/topo/topo_record.h"
@@ -118,7 +120,10 @@ int present(Sight& sight, const TopoOptions& options) {
   Result<std::string> text = render(sight, options);
   if (!text)
     return give_up(text.error());
-  return deliver(*text, options.output, base::k_exit_ok);
+  // Files keep their lines, and a tree its shape.
+  const bool wraps = options.format == "summary" && options.output.file.empty() &&
+                     base::is_terminal(base::Stream::out);
+  return deliver(wraps ? within_width(*text) : *text, options.output, base::k_exit_ok);
 }
 
 } // namespace
