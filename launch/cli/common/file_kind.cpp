@@ -35,9 +35,10 @@ FileKind kind_of_file(const std::string& file) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || text[first] != '{')
     return FileKind::other;
-  return text.find("\"ncclprobe_topology\"") != std::string::npos ? FileKind::topology
-         : text.find("\"surveys\"") != std::string::npos          ? FileKind::examination
-                                                                  : FileKind::other;
+  auto says = [&](const char* word) { return text.find(word) != std::string::npos; };
+  return says("\"ncclprobe.doctor\"") || says("\"surveys\"") ? FileKind::examination
+         : says("\"ncclprobe_topology\"")                    ? FileKind::topology
+                                                             : FileKind::other;
 }
 
 base::Error with_right_command(base::Error error, const std::string& file) {

@@ -44,7 +44,8 @@ int present(const doctor::Case& one, const DoctorOptions& options) {
 int answer(const World& world, const DoctorOptions& options) {
   const Result<DoctorAnswer> answered = answer_question(world, options.questions);
   if (!answered) {
-    give_up(answered.error());
+    const DoctorQuestions& asked = options.questions;
+    give_up(with_right_command(answered.error(), asked.binary + asked.policy)); // never both
     return base::k_exit_usage;
   }
   return deliver(answered->report, options, answered->exit_code);

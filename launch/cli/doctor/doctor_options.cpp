@@ -37,7 +37,8 @@ Options question_options(DoctorQuestions& into) {
   Options questions = in_group(
       "Questions (answered instead of an examination; no mpirun needed)",
       {option("log", "FILE", into.log, text_words("train.log"),
-              "Diagnose a training, NCCL or kernel log; - is standard input"),
+              "Diagnose a training, NCCL or kernel log, or what the workers of a run file printed "
+              "last; - is standard input"),
        option(
            "binary", "FILE", into.binary, text_words("libtorch_cuda.so"),
            "List the GPU code of a program, library, archive or object file, and which of it each "

@@ -13,8 +13,10 @@
 #include "base/exit_code.h"
 #include "base/fd.h"
 #include "base/mapped_file.h"
+#include "launch/cli/common/file_kind.h"
 #include "launch/cli/doctor/nodes_asked_for.h"
 #include "launch/cli/doctor/policy_file.h"
+#include "store/run_file.h"
 
 #include <fmt/ranges.h>
 
@@ -22,9 +24,11 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <memory>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace ncclprobe::cli {
@@ -89,6 +93,16 @@ Result<void> read_all(int fd, const std::string& name, analysis::LogScanner& sca
   return {};
 }
 
+// A run keeps the last output of workers whose trials went wrong.
+Result<void> read_outputs(const std::string& run_file, analysis::LogScanner& scanner) {
+  NCCLPROBE_TRY_ASSIGN(const model::Run run, store::read_run(run_file));
+  for (const model::TrialRecord& trial : run.trials)
+    for (const model::WorkerRecord& worker : trial.workers)
+      if (!worker.output_tail.empty())
+        scanner.feed(worker.output_tail + "\n");
+  return {};
+}
+
 // A log's findings, which its diagnosis points into.
 struct DiagnosedLog {
   analysis::LogFindings findings;
@@ -99,15 +113,20 @@ Result<DoctorAnswer> diagnose_log(const std::string& path) {
   analysis::LogPatterns patterns;
   analysis::LogScanner scanner(patterns);
   std::string name = path == "-" ? "standard input" : path;
+  std::error_code ignored;
   base::Fd file;
-  if (path != "-") {
+  // Looking into a pipe would take from it.
+  if (std::filesystem::is_regular_file(path, ignored) && kind_of_file(path) == FileKind::run) {
+    NCCLPROBE_TRY(read_outputs(path, scanner));
+  } else if (path != "-") {
     file = base::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file)
       return base::fail(base::Error{errno == ENOENT ? base::Errc::not_found : base::Errc::io,
                                     fmt::format("cannot open {}: {}", path, std::strerror(errno)),
                                     "give the file of a log, or - for standard input"});
   }
-  NCCLPROBE_TRY(read_all(path == "-" ? STDIN_FILENO : file.get(), name, scanner));
+  if (file || path == "-")
+    NCCLPROBE_TRY(read_all(path == "-" ? STDIN_FILENO : file.get(), name, scanner));
   const auto log = std::make_shared<DiagnosedLog>();
   log->findings = scanner.finish();
   log->diagnosis = analysis::diagnose(log->findings);

@@ -5,6 +5,7 @@
 
 #include "base/exit_code.h"
 #include "launch/cli/common/command_end.h"
+#include "launch/cli/common/file_kind.h"
 #include "launch/cli/models/model_report.h"
 #include "workload/models/model_file.h"
 
@@ -34,7 +35,7 @@ int models_command(const ModelsOptions& options) {
   if (auto possible = check_destination(options.output); !possible)
     return give_up(possible.error());
   const base::Result<int> shown = show_models(options);
-  return shown ? *shown : give_up(shown.error());
+  return shown ? *shown : give_up(with_right_command(shown.error(), options.model));
 }
 
 } // namespace ncclprobe::cli
