@@ -3,6 +3,8 @@
 
 #include "analysis/diagnosis/log_diagnosis.h"
 
+#include "base/name_ranks.h"
+#include "base/text_layout.h"
 #include "model/outcome.h"
 
 #include <algorithm>
@@ -134,17 +136,16 @@ void remark_on_ways(const LogFindings& findings, LogDiagnosis& diagnosis) {
 void add_remarks(const LogFindings& findings, LogDiagnosis& diagnosis) {
   if (auto behind = ranks_behind(findings); !behind.empty())
     diagnosis.remarks.push_back(
-        fmt::format("rank{} {} started fewer collectives than the others: they wait for {}",
-                    behind.size() == 1 ? "" : "s", model::format_ranks(behind),
-                    behind.size() == 1 ? "it" : "them"));
+        fmt::format("{} started fewer collectives than the others: they wait for {}",
+                    base::name_ranks(behind), behind.size() == 1 ? "it" : "them"));
   for (const LogProblem& one : findings.problems) {
     if (one.cause->id != "collective-timeout" || one.first_of_rank.empty())
       continue;
     auto silent = silent_ranks(findings, one);
     if (!silent.empty() && silent.size() < one.first_of_rank.size())
       diagnosis.remarks.push_back(
-          fmt::format("rank{} {} reported no timeout, but the others did: look there first",
-                      silent.size() == 1 ? "" : "s", model::format_ranks(silent)));
+          fmt::format("{} reported no timeout, but the others did: look there first",
+                      base::name_ranks(silent)));
   }
   if (diagnosis.unexplained)
     diagnosis.remarks.push_back(fmt::format(

@@ -3,6 +3,7 @@
 
 #include "analysis/diagnosis/log_report.h"
 
+#include "base/name_ranks.h"
 #include "base/printable.h"
 #include "base/text_layout.h"
 #include "knowledge/document.h"
@@ -82,7 +83,7 @@ std::string lines_text(const LogProblem& problem) {
   std::string text = fmt::format("{}{}", problem.exact ? "" : "about ",
                                  base::count_of(problem.lines, "line", "lines"));
   if (const std::vector<int> ranks = ranks_of(problem); !ranks.empty())
-    text += fmt::format(", rank{} {}", ranks.size() == 1 ? "" : "s", model::format_ranks(ranks));
+    text += ", " + base::name_ranks(ranks);
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "analysis/doctor/gpu_findings.h"
+#include "base/text_layout.h"
 #include "topology/placement.h"
 
 #include <algorithm>
@@ -215,7 +216,8 @@ void check_affinity(const Case& one, Findings& into) {
     good = false;
     into.add({"D24",
               bad ? Severity::warn : Severity::info,
-              fmt::format("{} rank(s) share {} CPU(s)", ranks.size(), cpus.size()),
+              fmt::format("{} for {}", base::count_of(cpus.size(), "CPU", "CPUs"),
+                          base::count_of(ranks.size(), "rank", "ranks")),
               {fmt::format("{}: CPUs {}", host, model::format_ranks(cpus))},
               "a rank has at least two busy threads (kernel launches, NCCL's proxy): they wait for "
               "each other",

@@ -6,6 +6,7 @@
 #include "analysis/doctor/diagnosis.h"
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/installed_libraries.h"
+#include "base/name_ranks.h"
 #include "base/text_layout.h"
 #include "knowledge/document.h"
 #include "model/document.h"
@@ -27,8 +28,7 @@ constexpr int k_detail_hang = 17; // of what is known about a finding
 std::string where(const Finding& finding, int ranks, std::size_t hosts) {
   std::string text;
   if (!finding.ranks.empty() && static_cast<int>(finding.ranks.size()) < ranks)
-    text = fmt::format("rank{} {}", finding.ranks.size() == 1 ? "" : "s",
-                       model::format_ranks(finding.ranks));
+    text = base::name_ranks(finding.ranks);
   if (!finding.hosts.empty() && finding.hosts.size() < hosts)
     text += (text.empty() ? "" : " on ") + base::join(finding.hosts, ", ");
   return text.empty() ? "" : " [" + text + "]";

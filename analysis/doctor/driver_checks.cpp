@@ -4,6 +4,7 @@
 // The driver, and whether runtime and code match it.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
+#include "base/text_layout.h"
 
 #include <algorithm>
 
@@ -95,8 +96,10 @@ void check_present(const Case& one, const model::Survey& survey, Findings& into)
   bool nouveau =
       host != nullptr && std::any_of(host->driver.modules.begin(), host->driver.modules.end(),
                                      [](const auto& module) { return module.name == "nouveau"; });
-  std::vector<std::string> seen{survey.inventory.nvidia_problem,
-                                fmt::format("{} NVIDIA GPU(s) on the PCI bus", on_bus)};
+  std::vector<std::string> seen{
+      survey.inventory.nvidia_problem,
+      base::count_of(static_cast<std::size_t>(on_bus), "NVIDIA GPU", "NVIDIA GPUs") +
+          " on the PCI bus"};
   if (survey.inventory.worker_version.find("not built") != std::string::npos) {
     into.add(survey, {"D02",
                       Severity::unknown,

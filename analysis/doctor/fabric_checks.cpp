@@ -6,6 +6,7 @@
 
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
+#include "base/text_layout.h"
 
 #include <fmt/ranges.h>
 
@@ -146,14 +147,15 @@ void check_state(const model::Survey& survey, Manager manager, Findings& into) {
   if (bad)
     return;
   if (!ready.empty())
-    into.add_host(survey, {"D09",
-                           Severity::ok,
-                           fmt::format("{} GPU(s) have joined the NVLink fabric", ready.size()),
-                           {},
-                           "",
-                           "",
-                           {},
-                           {}});
+    into.add_host(
+        survey, {"D09",
+                 Severity::ok,
+                 base::count_of(ready.size(), "GPU has", "GPUs have") + " joined the NVLink fabric",
+                 {},
+                 "",
+                 "",
+                 {},
+                 {}});
   else if (untold.empty() && manager == Manager::well && has_hidden_switches(survey))
     into.add_host(survey, {"D09",
                            Severity::info,
@@ -232,7 +234,9 @@ void check_imex(const model::Survey& survey, Findings& into) {
   if (cliques.empty())
     seen.emplace_back("NVML reports no cluster for this host's GPUs");
   seen.emplace_back(daemon ? "nvidia-imex runs" : "no nvidia-imex process is visible here");
-  seen.push_back(fmt::format("{} channel(s) in {}", channels, k_imex_channels));
+  seen.push_back(fmt::format(
+      "{} in {}", base::count_of(static_cast<std::size_t>(channels), "channel", "channels"),
+      k_imex_channels));
   bool ready = !cliques.empty() && channels > 0;
   into.add_host(survey, {"D10",
                          Severity::info,

@@ -3,6 +3,7 @@
 
 #include "analysis/doctor/facts.h"
 
+#include "base/name_ranks.h"
 #include "topology/gpu_board.h"
 
 #include <algorithm>
@@ -161,7 +162,7 @@ int count_hosts(const Case& one) {
 }
 
 std::string ranks_with_host(const Case& one, const std::vector<int>& ranks) {
-  std::string text = "rank(s) " + model::format_ranks(ranks);
+  std::string text = base::name_ranks(ranks);
   if (count_hosts(one) < 2)
     return text;
   std::vector<std::string> hosts;

@@ -77,7 +77,7 @@ std::size_t count_imex_channels(const model::DriverSurvey& driver);
 workload::NcclPlace nccl_place(const Case& one, const model::Survey& survey);
 
 int count_hosts(const Case& one);
-// "rank(s) 2,3 on beta"; the host only if there are several.
+// "ranks 2,3 on beta"; the host only if there are several.
 std::string ranks_with_host(const Case& one, const std::vector<int>& ranks);
 
 // "00000000:3B:00.0" and "0000:3b:00.0" are one GPU.

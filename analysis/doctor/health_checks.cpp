@@ -8,6 +8,7 @@
 #include "analysis/doctor/load.h"
 #include "analysis/doctor/xids.h"
 #include "analysis/results/conditions.h"
+#include "base/text_layout.h"
 
 #include <algorithm>
 #include <tuple>
@@ -94,8 +95,10 @@ void check_memory_errors(const GpuHealth& gpu, GpuFindings& host) {
                          k_many_retired_pages),
              "", "");
   if (gpu.remapped_rows_uncorrected.value_or(0) > 0)
-    host.bad("D11", Severity::info, "memory rows were remapped after uncorrected errors", gpu,
-             fmt::format("{} rows", *gpu.remapped_rows_uncorrected), "", "");
+    host.bad(
+        "D11", Severity::info, "memory rows were remapped after uncorrected errors", gpu,
+        base::count_of(static_cast<std::size_t>(*gpu.remapped_rows_uncorrected), "row", "rows"), "",
+        "");
 }
 
 // Sum over all links of a GPU; absent if no link reported.
@@ -152,10 +155,10 @@ void check_link_errors(const GpuHealth& gpu, GpuFindings& host) {
            retrained ? "an NVLink was trained again"
                      : "an NVLink repeated packets, or had many CRC errors",
            gpu,
-           fmt::format("{} on {} links since the driver was loaded; worst: link {} with {} (our "
+           fmt::format("{} on {} since the driver was loaded; worst: link {} with {} (our "
                        "limit: {} CRC errors per link)",
-                       all.text(), gpu.nvlink_errors.size(), worst->link, of_worst.text(),
-                       k_crc_errors_of_link),
+                       all.text(), base::count_of(gpu.nvlink_errors.size(), "link", "links"),
+                       worst->link, of_worst.text(), k_crc_errors_of_link),
            retrained ? "traffic stops while a link recovers: outliers, or Xid 74"
                      : "little, unless the count grows during a run",
            "nvidia-smi nvlink -e, before and after a run");

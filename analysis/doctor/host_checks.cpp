@@ -5,6 +5,7 @@
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "base/readable_bytes.h"
+#include "base/text_layout.h"
 
 #include <algorithm>
 
@@ -49,9 +50,10 @@ void check_shared_memory(const Case& one, const model::Survey& survey, Findings&
     if (other.inventory.boot_id == survey.inventory.boot_id)
       ranks += other.ranks.size();
   std::uint64_t wanted = std::max<std::uint64_t>(ranks, 1) * k_shared_bytes_per_rank;
-  std::string seen = fmt::format(
-      "/dev/shm: {} MiB, {} MiB free, for {} rank(s); our limit is {} MiB free per rank",
-      shared->size_bytes >> 20, shared->free_bytes >> 20, ranks, k_shared_bytes_per_rank >> 20);
+  std::string seen =
+      fmt::format("/dev/shm: {} MiB, {} MiB free, for {}; our limit is {} MiB free per rank",
+                  shared->size_bytes >> 20, shared->free_bytes >> 20,
+                  base::count_of(ranks, "rank", "ranks"), k_shared_bytes_per_rank >> 20);
   bool small = shared->size_bytes <= k_docker_default_bytes;
   if (shared->free_bytes < wanted || small) {
     bool hopeless = shared->free_bytes < wanted / 4;
@@ -231,8 +233,8 @@ void check_container(const Case& one, const model::Survey& survey, Findings& int
     into.add(survey,
              {"D17",
               Severity::warn,
-              fmt::format("{:.3g} CPUs for {} rank(s) of this process", *limits.cpus,
-                          survey.ranks.size()),
+              fmt::format("{:.3g} CPUs for {} of this process", *limits.cpus,
+                          base::count_of(survey.ranks.size(), "rank", "ranks")),
               {"CPU quota of the control group"},
               "proxies and launches wait for CPU time: latency jumps by a quota period (100 ms)",
               "docker run --cpus, or the batch job's --cpus-per-task",

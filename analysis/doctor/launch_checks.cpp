@@ -13,7 +13,7 @@
 namespace ncclprobe::analysis::doctor {
 namespace {
 
-// "2.28.3: rank(s) 0-6", and the ranks of the rarest value.
+// "2.28.3: ranks 0-6", and the ranks of the rarest value.
 struct Division {
   std::vector<std::string> seen;
   std::vector<int> fewest;

@@ -4,6 +4,7 @@
 // D12, D13: links, and obstacles to GPU-to-GPU access.
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
+#include "base/text_layout.h"
 #include "topology/paths.h"
 
 #include <fmt/ranges.h>
@@ -174,7 +175,8 @@ Iommu iommu_of(const model::Survey& survey, std::vector<std::string>& seen) {
                                  group.type.empty() ? "unknown" : group.type));
   }
   if (passed > 0)
-    seen.push_back(fmt::format("{} group(s) of GPUs and network cards: identity", passed));
+    seen.push_back(base::count_of(static_cast<std::size_t>(passed), "group", "groups") +
+                   " of GPUs and network cards: identity");
   auto says = [&](const char* words) { return pci.iommu_words.find(words) != std::string::npos; };
   if (worst == Iommu::translates)
     return worst;

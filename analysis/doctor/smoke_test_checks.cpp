@@ -5,6 +5,7 @@
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/findings.h"
 #include "base/readable_bytes.h"
+#include "base/text_layout.h"
 #include "workload/nccl_version.h"
 
 #include <fmt/ranges.h>
@@ -41,7 +42,7 @@ std::string text_of(const SmokeTest& smoke_test, const SmokeTestCell& cell) {
 // "on all ranks (4 ranks)"
 std::string where_it_ran(const SmokeTest& smoke_test) {
   const std::string ranks =
-      fmt::format("{} rank{}", smoke_test.ranks, smoke_test.ranks == 1 ? "" : "s");
+      base::count_of(static_cast<std::size_t>(smoke_test.ranks), "rank", "ranks");
   if (smoke_test.name == ranks)
     return "on " + ranks;
   return fmt::format("{} {} ({})", smoke_test.name == k_load ? "under" : "on", smoke_test.name,
@@ -169,9 +170,11 @@ void check_algorithms(const SmokeTest& smoke_test, Findings& into) {
       continue;
     std::string algorithm =
         one.protocol.empty() ? one.algorithm : fmt::format("{}/{}", one.algorithm, one.protocol);
-    by_size[{one.function, one.bytes, algorithm}] = fmt::format(
-        "{} of {} bytes: {}{}", one.function, one.bytes, algorithm,
-        one.channels > 0 ? fmt::format(", {} channel(s)", one.channels) : std::string());
+    by_size[{one.function, one.bytes, algorithm}] =
+        fmt::format("{} of {} bytes: {}{}", one.function, one.bytes, algorithm,
+                    one.channels > 0 ? ", " + base::count_of(static_cast<std::size_t>(one.channels),
+                                                             "channel", "channels")
+                                     : std::string());
   }
   if (by_size.empty())
     return;

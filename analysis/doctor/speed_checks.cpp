@@ -4,6 +4,7 @@
 // D34: whether the measured collective is as fast as on comparable machines.
 #include "analysis/doctor/findings.h"
 #include "analysis/reference/reference_range.h"
+#include "base/text_layout.h"
 
 #include <algorithm>
 
@@ -44,8 +45,9 @@ void judge(const SmokeTest& smoke_test, const SmokeTestCell& cell, const NodeLin
   MeasuredFigure figure{cell.label.workload(), cell.label.bytes, smoke_test.ranks,
                         *cell.busbw_gb_per_s, nvls_off};
   RangeVerdict verdict = judge_by_range(links, figure);
-  std::string what = fmt::format("{} of {} MiB on {} ({} GPUs)", cell.label.workload(),
-                                 cell.label.bytes >> 20, smoke_test.name, smoke_test.ranks);
+  std::string what = fmt::format(
+      "{} of {} MiB on {} ({})", cell.label.workload(), cell.label.bytes >> 20, smoke_test.name,
+      base::count_of(static_cast<std::size_t>(smoke_test.ranks), "GPU", "GPUs"));
   std::vector<std::string> seen{fmt::format("bus bandwidth {}", describe(verdict, figure))};
   if (!verdict.source.empty())
     seen.push_back("source: " + verdict.source);

@@ -3,6 +3,7 @@
 
 #include "analysis/doctor/xids.h"
 
+#include "base/text_layout.h"
 #include "knowledge/health_codes.h"
 #include "knowledge/log_causes.h"
 
@@ -83,18 +84,19 @@ Finding finding_of(Era era, const std::vector<const model::Xid*>& xids) {
   bool harmless = std::all_of(xids.begin(), xids.end(),
                               [](const model::Xid* xid) { return spares_the_gpu(*xid); });
   Finding finding{"D11", Severity::info, "", evidence_of(xids), "", "", {}, {}};
+  const std::string count = base::count_of(xids.size(), "Xid", "Xids");
   switch (era) {
   case Era::recent:
     finding.severity = harmless ? Severity::warn : Severity::fail;
-    finding.what = fmt::format("the kernel log has {} Xid(s) of the NVIDIA driver{}", xids.size(),
+    finding.what = fmt::format("the kernel log has {} of the NVIDIA driver{}", count,
                                harmless ? ", all solved by a restart of the application" : "");
     finding.cost = "ranks die or hang; the Xid number says what is broken";
     finding.fix = "ncclprobe doctor --log explains these lines";
     break;
   case Era::old:
     finding.what = fmt::format(
-        "{} Xid(s) of the NVIDIA driver since the host was started are older than {} h (our limit)",
-        xids.size(), k_old_s / k_hour_s);
+        "{} of the NVIDIA driver since the host was started, older than {} h (our limit)", count,
+        k_old_s / k_hour_s);
     if (harmless)
       break;
     finding.severity = Severity::warn;
@@ -103,8 +105,7 @@ Finding finding_of(Era era, const std::vector<const model::Xid*>& xids) {
                   "since: reboot when the node is free";
     break;
   case Era::before_boot:
-    finding.what = fmt::format(
-        "{} Xid(s) of the NVIDIA driver date from before the host was started", xids.size());
+    finding.what = fmt::format("{} of the NVIDIA driver from before the host was started", count);
     break;
   }
   return finding;

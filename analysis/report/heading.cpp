@@ -110,13 +110,13 @@ std::string describe_settings(const std::vector<model::Setting>& settings) {
   return join(parts, " ");
 }
 
-// "NCCL_ALGO=Ring on rank(s) 2,3; no NCCL_PROTO on rank(s) 3"
+// "NCCL_ALGO=Ring on ranks 2,3; no NCCL_PROTO on rank 3"
 std::string describe_other_environments(const RunHeader& header) {
   std::vector<std::string> parts;
   for (const model::RankVariable& variable : header.environment_of_ranks)
     parts.push_back(
         printable(variable.value ? variable.name + "=" + *variable.value : "no " + variable.name) +
-        " on rank(s) " + model::format_ranks(variable.ranks));
+        on_ranks(variable.ranks));
   return join(parts, "; ");
 }
 

@@ -3,6 +3,8 @@
 
 #include "analysis/report/label_words.h"
 
+#include "base/name_ranks.h"
+
 #include <algorithm>
 
 namespace ncclprobe::analysis {
@@ -50,9 +52,7 @@ std::optional<double> in_us(std::optional<double> ns) {
 }
 
 std::string on_ranks(const std::vector<int>& ranks) {
-  if (ranks.empty())
-    return "";
-  return (ranks.size() == 1 ? " on rank " : " on ranks ") + model::format_ranks(ranks);
+  return ranks.empty() ? "" : " on " + base::name_ranks(ranks);
 }
 
 } // namespace ncclprobe::analysis

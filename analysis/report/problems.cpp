@@ -9,6 +9,7 @@
 #include "analysis/report/label_words.h"
 #include "analysis/results/cell_summary.h"
 #include "analysis/steps/step_results.h"
+#include "base/name_ranks.h"
 #include "model/cell_label.h"
 
 #include <algorithm>
@@ -38,10 +39,6 @@ void add_outcome(TableOf<Row>& table, OutcomeOf outcome_of) {
   table.add("outcome", [=](const Row& row) { return outcome_of(row).kind; });
   table.add("reason", [=](const Row& row) { return outcome_of(row).reason; });
   table.add("failed_ranks", [=](const Row& row) { return outcome_of(row).ranks; });
-}
-
-std::string ranks_in_words(const std::vector<int>& ranks) {
-  return (ranks.size() == 1 ? "rank " : "ranks ") + model::format_ranks(ranks);
 }
 
 // A companion's failure is told where its evidence would stand (proof_section.h).
@@ -165,7 +162,7 @@ void add_workers(std::vector<Block>& blocks, const TrialRecord& trial) {
     same->second.insert(same->second.end(), worker.ranks.begin(), worker.ranks.end());
   }
   for (const auto& [story, ranks] : stories)
-    blocks.push_back(Text{"  ", fmt::format("{} on {}", ranks_in_words(ranks), story), 2});
+    blocks.push_back(Text{"  ", fmt::format("{} on {}", base::name_ranks(ranks), story), 2});
 }
 
 // The last output of the workers that failed, else of any that said something; no two alike.
@@ -188,7 +185,8 @@ void add_output(std::vector<Block>& blocks, const TrialRecord& trial) {
     if (lines.empty() || shown_lines.size() == k_most_tails || !shown_lines.insert(lines).second)
       continue;
     blocks.push_back(Text{
-        "", fmt::format("Last output of {} (pid {}):", ranks_in_words(worker->ranks), worker->pid),
+        "",
+        fmt::format("Last output of {} (pid {}):", base::name_ranks(worker->ranks), worker->pid),
         2});
     for (const std::string& line : lines)
       blocks.push_back(Text{"    |", line, 6});

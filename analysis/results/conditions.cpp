@@ -4,6 +4,7 @@
 #include "analysis/results/conditions.h"
 
 #include "analysis/results/rank_gpu.h"
+#include "base/name_ranks.h"
 #include "model/outcome.h"
 
 #include <fmt/ranges.h>
@@ -85,10 +86,10 @@ std::string disturbances(const ConditionSummary& summary) {
   std::vector<std::string> all;
   if (!summary.shared_ranks.empty())
     all.push_back(fmt::format(
-        "other processes used the GPU{} of rank{} {} around {} of {} cells, which disturbs the "
+        "other processes used the GPU{} of {} around {} of {} cells, which disturbs the "
         "measurement",
-        summary.shared_ranks.size() == 1 ? "" : "s", summary.shared_ranks.size() == 1 ? "" : "s",
-        model::format_ranks(summary.shared_ranks), summary.shared_cells, summary.counted_cells));
+        summary.shared_ranks.size() == 1 ? "" : "s", base::name_ranks(summary.shared_ranks),
+        summary.shared_cells, summary.counted_cells));
   for (const auto& [rank, errors] : summary.memory_errors)
     all.push_back(fmt::format("the GPU of rank {} counted {} corrected and {} uncorrected memory "
                               "errors during the run",

@@ -4,16 +4,13 @@
 #include "analysis/results/loaded_libraries.h"
 
 #include "base/add_once.h"
+#include "base/name_ranks.h"
 
 #include <algorithm>
 #include <map>
 
 namespace ncclprobe::analysis {
 namespace {
-
-std::string of_ranks(const std::vector<int>& ranks) {
-  return (ranks.size() == 1 ? "rank " : "ranks ") + model::format_ranks(ranks);
-}
 
 void merge(std::vector<int>& into, const std::vector<int>& ranks) {
   for (int rank : ranks)
@@ -49,7 +46,7 @@ void add_problems(Problems& problems, const model::TrialRecord& trial) {
 std::vector<std::string> in_words(const Problems& problems) {
   std::vector<std::string> all;
   for (const auto& [problem, ranks] : problems)
-    all.push_back(fmt::format("{}: {}: {}", of_ranks(ranks), problem.first, problem.second));
+    all.push_back(fmt::format("{}: {}: {}", base::name_ranks(ranks), problem.first, problem.second));
   return all;
 }
 

@@ -3,6 +3,7 @@
 
 #include "launch/supervisor/assembly.h"
 
+#include "base/name_ranks.h"
 #include "base/stored_variables.h"
 #include "model/document.h"
 
@@ -109,11 +110,10 @@ Result<void> check_agreement(const std::vector<SupervisorReport>& reports) {
     return ranks;
   };
   auto refuse = [](const std::vector<int>& ranks, const std::string& what, const char* hint) {
-    return fail(Error{Errc::mismatch,
-                      fmt::format("rank(s) {} {}", model::format_ranks(ranks), what), hint});
+    return fail(Error{Errc::mismatch, base::name_ranks(ranks) + " " + what, hint});
   };
   if (auto ranks = ranks_that_differ(&SupervisorReport::arguments); !ranks.empty())
-    return refuse(ranks, "were started with other arguments than rank 0",
+    return refuse(ranks, "started with other arguments than rank 0",
                   "give every rank of the mpirun line the same arguments");
   if (auto ranks = ranks_that_differ(&SupervisorReport::plan); !ranks.empty())
     return refuse(ranks, "read another plan file than rank 0",
@@ -214,8 +214,8 @@ Result<Layout> make_layout(const std::vector<SupervisorReport>& reports,
         without.push_back(placement.rank);
     if (!without.empty())
       return fail(Error{Errc::unavailable,
-                        fmt::format("rank(s) {} on {} have no GPU: the host has {}",
-                                    model::format_ranks(without), layout.hosts[host], gpus(host)),
+                        fmt::format("no GPU for {} on {}: the host has {}",
+                                    base::name_ranks(without), layout.hosts[host], gpus(host)),
                         "start one rank a GPU, or use --backend host"});
   }
   return layout;

@@ -131,10 +131,6 @@ model::CellRecord merge_cell(const std::vector<const RankReport*>& ranks, int ce
 
 } // namespace
 
-std::string name_ranks(const std::vector<int>& ranks) {
-  return (ranks.size() == 1 ? "rank " : "ranks ") + model::format_ranks(ranks);
-}
-
 std::string describe_lost(const model::WorkerRecord& worker) {
   return fmt::format("{} (pid {} on {}) outlived SIGKILL: the device counts as lost",
                      name_ranks(worker.ranks), worker.pid, worker.host);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/name_ranks.h"
 #include "launch/supervisor/trial_report.h"
 
 #include <optional>
@@ -23,8 +24,7 @@ model::TrialRecord make_record(const model::TrialSpec& spec, const std::optional
 model::Outcome outcome_of(const Trouble& cause, const model::TrialSpec& spec,
                           const std::vector<TrialReport>& reports);
 
-// "rank 3" or "ranks 0-2,5".
-std::string name_ranks(const std::vector<int>& ranks);
+using base::name_ranks;
 
 // A worker that did not die, and what that means.
 std::string describe_lost(const model::WorkerRecord& worker);

@@ -3,6 +3,7 @@
 
 #include "launch/supervisor/trial_state.h"
 
+#include "base/name_ranks.h"
 #include "base/version.h"
 #include "launch/supervisor/heartbeats.h"
 
@@ -306,8 +307,7 @@ private:
       return;
     const RankWatch& watch = state_.watches.at(ranks.front());
     if (state_.in<phase::Prepared>())
-      state_.phase =
-          phase::Spoilt{fmt::format("rank(s) {}: {}", model::format_ranks(ranks), reason)};
+      state_.phase = phase::Spoilt{base::name_ranks(ranks) + ": " + reason};
     else if (in_any<phase::Running, phase::Failing>())
       fail(Ask::no, {kind, std::move(reason), std::move(ranks), watch.report().phase,
                      watch.current_cell(), 0});

@@ -75,7 +75,7 @@ class DoctorBetweenHosts(HostsTest):
                                  f"{self.shared}/etc-hosts /etc/hosts")
         self.addCleanup(self.hosts["beta"].shell, "umount /etc/hosts; umount /etc")
         finding = self.finding(self.run_doctor(), "D14", "ranks disagree on NCCL_PROTO")
-        self.assertIn("Simple: rank(s) 2,3 on beta", finding["evidence"])
+        self.assertIn("Simple: ranks 2,3 on beta", finding["evidence"])
 
 
 class RunBetweenHosts(HostsTest):

@@ -4,6 +4,7 @@
 #include "launch/cli/doctor/doctor_survey.h"
 
 #include "base/clock.h"
+#include "base/name_ranks.h"
 #include "base/version.h"
 #include "model/document.h"
 
@@ -55,11 +56,10 @@ Result<void> same_arguments(const std::vector<launch::SupervisorReport>& reports
       ranks.push_back(static_cast<int>(rank));
   if (ranks.empty())
     return {};
-  return base::fail(base::Error{base::Errc::mismatch,
-                                fmt::format("rank(s) {} were started with other arguments than "
-                                            "rank 0",
-                                            model::format_ranks(ranks)),
-                                "give every rank of the mpirun line the same arguments"});
+  return base::fail(
+      base::Error{base::Errc::mismatch,
+                  fmt::format("the arguments of {} differ from rank 0's", base::name_ranks(ranks)),
+                  "give every rank of the mpirun line the same arguments"});
 }
 
 } // namespace

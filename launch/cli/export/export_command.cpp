@@ -13,6 +13,7 @@
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/printable.h"
+#include "base/text_layout.h"
 #include "launch/cli/common/trace_window.h"
 #include "launch/cli/files/chosen_trace.h"
 #include "launch/cli/files/report_files.h"
@@ -47,7 +48,10 @@ public:
           "between hosts",
           selection.clocks_.inferred_hosts + 1 == selection.clocks_.hosts
               ? "the hosts' clocks were"
-              : fmt::format("the clocks of {} host(s) were", selection.clocks_.inferred_hosts),
+              : fmt::format(
+                    "the clocks of {} were",
+                    base::count_of(static_cast<std::size_t>(selection.clocks_.inferred_hosts),
+                                   "host", "hosts")),
           selection.clocks_.inferred_hosts + 1 == selection.clocks_.hosts ? "they are"
                                                                           : "those are",
           selection.clocks_.worst_host_error_ns() / 1e3);

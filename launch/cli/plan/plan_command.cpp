@@ -78,10 +78,11 @@ std::string describe(const workload::Plan& plan) {
       });
   out += base::paragraph(
       "",
-      fmt::format("{} on {} ranks, {} backend, about {}; each trial needs up to {:.1f} MiB of "
+      fmt::format("{} on {}, {} backend, about {}; each trial needs up to {:.1f} MiB of "
                   "buffers per rank",
-                  base::count_of(plan.trials.size(), "trial", "trials"), first.ranks, first.backend,
-                  expected_text(expected_ns(plan)),
+                  base::count_of(plan.trials.size(), "trial", "trials"),
+                  base::count_of(static_cast<std::size_t>(first.ranks), "rank", "ranks"),
+                  first.backend, expected_text(expected_ns(plan)),
                   static_cast<double>(workload::peak_bytes(first.cells)) / (1 << 20)),
       0);
   out += "\n" + table.render(2);

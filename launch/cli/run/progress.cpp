@@ -110,7 +110,7 @@ std::string Progress::where() const {
   auto cell = static_cast<std::size_t>(now_.cells_done);
   if (now_.phase == "cell" && cell < cell_names_.size())
     return cell_names_[cell];
-  return now_.phase.empty() ? "starting" : now_.phase;
+  return now_.phase.empty() || now_.phase == "spawned" ? "starting" : now_.phase;
 }
 
 void Progress::draw() {

@@ -8,9 +8,11 @@
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/exit_code.h"
+#include "base/name_ranks.h"
 #include "base/number_list.h"
 #include "base/output_file.h"
 #include "base/stored_variables.h"
+#include "base/text_layout.h"
 #include "base/version.h"
 #include "launch/cli/common/command_end.h"
 #include "launch/cli/files/report_files.h"
@@ -91,8 +93,11 @@ model::RunHeader make_header(const World& world, const Session& session, const J
 
 void say_what_is_coming(const Session& session, const workload::Plan& plan) {
   spdlog::info("{} backend: {}", session.backend.name, session.backend.reason);
-  spdlog::info("{} ranks on {} host(s), {} trials of {} cells, about {}", session.layout.ranks(),
-               session.layout.hosts.size(), plan.trials.size(), plan.trials.front().cells.size(),
+  spdlog::info("{} on {}, {} of {}, about {}",
+               base::count_of(static_cast<std::size_t>(session.layout.ranks()), "rank", "ranks"),
+               base::count_of(session.layout.hosts.size(), "host", "hosts"),
+               base::count_of(plan.trials.size(), "trial", "trials"),
+               base::count_of(plan.trials.front().cells.size(), "cell", "cells"),
                expected_text(expected_ns(plan)));
   for (const model::Setting& pinned : plan.pinned)
     spdlog::warn(
@@ -109,11 +114,10 @@ void warn_of_other_environments(const Session& session) {
   for (const model::RankVariable& variable :
        launch::environment_of_ranks(session.reports, session.layout))
     if (!model::may_differ_between_ranks(variable.name) && !variable.name.starts_with("LD_"))
-      spdlog::warn(
-          "{} is {} on rank(s) {}, unlike on rank 0, in every trial: mpirun -x {} gives it "
-          "to all",
-          variable.name, variable.value ? "'" + *variable.value + "'" : "not set",
-          model::format_ranks(variable.ranks), variable.name);
+      spdlog::warn("{} is {} on {}, unlike on rank 0, in every trial: mpirun -x {} gives it "
+                   "to all",
+                   variable.name, variable.value ? "'" + *variable.value + "'" : "not set",
+                   base::name_ranks(variable.ranks), variable.name);
 }
 
 // How far the plan got.
@@ -272,7 +276,7 @@ Result<Stored> begin(const std::filesystem::path& output, const RunOptions& opti
     if (!stored.done.contains(trial.id))
       left_ns += expected_trial_ns(trial);
   if (options.verbosity != base::Verbosity::quiet)
-    spdlog::info("continuing {}: {} of {} trials are done, about {} left", output.string(),
+    spdlog::info("continuing {}: {} of {} trials done, about {} left", output.string(),
                  stored.done.size(), plan.trials.size(), expected_text(left_ns));
   progress.skip(static_cast<int>(stored.done.size()), left_ns);
   return stored;

@@ -112,7 +112,7 @@ TEST_CASE("ranks that disagree are named with their hosts; where they may, it is
   Finding finding = gravest(one, "D14");
   CHECK(finding.severity == Severity::fail);
   CHECK(finding.evidence ==
-        std::vector<std::string>{"(not set): rank(s) 1 on beta", "Ring: rank(s) 0 on alpha"});
+        std::vector<std::string>{"(not set): rank 1 on beta", "Ring: rank 0 on alpha"});
 
   one.surveys[0].process.environment = {{"NCCL_SOCKET_IFNAME", "eth0"}};
   CHECK(worst(one, "D14") == Severity::info);

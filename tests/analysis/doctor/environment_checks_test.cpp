@@ -161,7 +161,7 @@ TEST_CASE("ranks with another value of a variable are named, with both values") 
   REQUIRE(findings.front().severity == Severity::fail);
   CHECK(findings.front().ranks == std::vector<int>{2});
   CHECK(findings.front().evidence ==
-        std::vector<std::string>{"4194304: rank(s) 0,1", "8388608: rank(s) 2"});
+        std::vector<std::string>{"4194304: ranks 0,1", "8388608: rank 2"});
 }
 
 TEST_CASE("a variable that only some ranks have is a disagreement") {

@@ -33,7 +33,7 @@ TEST_CASE("GPUs that have joined the fabric need no fabric manager that can be s
 
   one.surveys[0].process.confinement.container = "/.dockerenv";
   CHECK(worst(one, "D09") == Severity::ok);
-  CHECK_THAT(what(one, "D09"), ContainsSubstring("2 GPU(s) have joined"));
+  CHECK_THAT(what(one, "D09"), ContainsSubstring("2 GPUs have joined"));
 }
 
 TEST_CASE("in a container it is unknown whether the host's fabric manager runs") {
@@ -89,7 +89,7 @@ TEST_CASE("what there is of NVLink between hosts is told, and nothing where ther
   CHECK(of_imex().evidence ==
         std::vector<std::string>{"cluster 7d3b24a4-0001-4a53-9f10-c52a8a7d1c0e, clique 32766",
                                  "no nvidia-imex process is visible here",
-                                 "0 channel(s) in /dev/nvidia-caps-imex-channels"});
+                                 "0 channels in /dev/nvidia-caps-imex-channels"});
 
   one.surveys[0].host->driver.services.push_back("nvidia-imex");
   one.surveys[0].host->driver.device_files.push_back("/dev/nvidia-caps-imex-channels/channel0");

@@ -141,5 +141,5 @@ TEST_CASE("receive errors of NVLink 5 are not called CRC errors") {
   one.surveys[0].health[0].nvlink_errors = {errors};
 
   std::string seen = found(one, "D11").front().evidence.front();
-  CHECK_THAT(seen, ContainsSubstring("1 recoveries, 7 receive errors on 1 links"));
+  CHECK_THAT(seen, ContainsSubstring("1 recoveries, 7 receive errors on 1 link since"));
 }

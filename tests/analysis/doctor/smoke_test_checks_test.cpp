@@ -226,8 +226,8 @@ TEST_CASE("what NCCL's log says of its choices is told by size") {
   CHECK(finding.what == "NCCL took, on all ranks (2 ranks): AllReduce 64 KiB RING/LL, "
                         "512 MiB NVLS/SIMPLE");
   CHECK(finding.evidence ==
-        std::vector<std::string>{"AllReduce of 65536 bytes: RING/LL, 4 channel(s)",
-                                 "AllReduce of 536870912 bytes: NVLS/SIMPLE, 16 channel(s)"});
+        std::vector<std::string>{"AllReduce of 65536 bytes: RING/LL, 4 channels",
+                                 "AllReduce of 536870912 bytes: NVLS/SIMPLE, 16 channels"});
 }
 
 TEST_CASE("choices of several functions are kept apart, and numbers of older logs left out") {

@@ -45,7 +45,7 @@ TEST_CASE("ranks with another NCCL are named") {
   REQUIRE(findings.front().severity == Severity::fail);
   CHECK(findings.front().ranks == std::vector<int>{2});
   CHECK(findings.front().evidence ==
-        std::vector<std::string>{"2.27.7: rank(s) 2", "2.28.3: rank(s) 0,1"});
+        std::vector<std::string>{"2.27.7: rank 2", "2.28.3: ranks 0,1"});
 }
 
 TEST_CASE("of two ranks that differ both are named") {

@@ -91,12 +91,12 @@ TEST_CASE("ranks that disagree are named") {
   SECTION("arguments") {
     reports[2].arguments = {"run", "--seed", "1"};
     reports[3].arguments = {};
-    CHECK_THAT(launch::check_agreement(reports).error().message, ContainsSubstring("rank(s) 2,3"));
+    CHECK_THAT(launch::check_agreement(reports).error().message, ContainsSubstring("ranks 2,3"));
   }
   SECTION("versions") {
     reports[1].version = "0.2.0";
     CHECK_THAT(launch::check_agreement(reports).error().message,
-               ContainsSubstring("rank(s) 1") && ContainsSubstring("0.2.0"));
+               ContainsSubstring("rank 1") && ContainsSubstring("0.2.0"));
   }
   SECTION("libraries of hosts") {
     reports[0].inventory = host_with(1, "2.28.3");
@@ -108,7 +108,7 @@ TEST_CASE("ranks that disagree are named") {
   SECTION("plan files") {
     reports[1].plan = "ranks = 3";
     CHECK_THAT(launch::check_agreement(reports).error().message,
-               ContainsSubstring("rank(s) 1 read another plan file"));
+               ContainsSubstring("rank 1 read another plan file"));
   }
   SECTION("a problem of one rank keeps its kind") {
     reports[2].problem = base::Error{base::Errc::not_found, "cannot open plan.toml", ""};
@@ -158,7 +158,7 @@ TEST_CASE("more ranks than GPUs names the ranks without") {
   REQUIRE_FALSE(layout.has_value());
   CHECK(layout.error().code == base::Errc::unavailable);
   CHECK_THAT(layout.error().text(),
-             ContainsSubstring("rank(s) 2,3 on node1 have no GPU: the host has 2"));
+             ContainsSubstring("no GPU for ranks 2,3 on node1: the host has 2"));
   CHECK(launch::make_layout(ranks_on({"a", "a"}), {host_with(2)}, "nvidia", 4).error().code ==
         base::Errc::invalid_argument);
 }

@@ -154,7 +154,7 @@ class UnderMpi(DoctorCase):
         done = self.run_program("doctor", launcher=launcher)
 
         self.assertEqual(done.returncode, 6, done.stderr)
-        self.assertIn("rank(s) 1 were started with other arguments than rank 0", done.stderr)
+        self.assertIn("the arguments of rank 1 differ from rank 0's", done.stderr)
 
 
 if __name__ == "__main__":
