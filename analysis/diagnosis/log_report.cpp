@@ -214,6 +214,13 @@ Value xid_values(const LogProblem& problem) {
   return all;
 }
 
+List evidence_values(const LogProblem* problem) {
+  List all;
+  for (const LogEvidence& evidence : problem->first)
+    all.push_back(fields_of(evidence));
+  return all;
+}
+
 TablePtr problem_table(const Problems& problems) {
   using Problem = const LogProblem*;
   TableOf<Problem> table(problems);
@@ -229,13 +236,8 @@ TablePtr problem_table(const Problems& problems) {
   table.add("fix", [](Problem one) { return one->cause->fix; });
   table.add("do_not", [](Problem one) { return one->cause->avoid; });
   table.add("sources", [](Problem one) { return one->cause->sources; });
-  table.add("xids", [](Problem one) { return xid_values(*one); });
-  table.add("evidence", [](Problem one) {
-    List all;
-    for (const LogEvidence& evidence : one->first)
-      all.push_back(fields_of(evidence));
-    return all;
-  });
+  table.add("xids", [](Problem one) { return xid_values(*one); }).nested();
+  table.add("evidence", evidence_values).nested();
   table.add("ranks", [](Problem one) { return ranks_of(*one); });
   return table.table();
 }

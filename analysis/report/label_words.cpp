@@ -32,17 +32,6 @@ std::string describe(const SettingResult& result) {
          (result.timing_mode == model::TimingMode::latency ? ", latency of single launches" : "");
 }
 
-std::string grouped(std::uint64_t number) {
-  const std::string digits = std::to_string(number);
-  std::string out;
-  for (std::size_t at = 0; at < digits.size(); ++at) {
-    if (at > 0 && (digits.size() - at) % 3 == 0)
-      out += ',';
-    out += digits[at];
-  }
-  return out;
-}
-
 std::string placement_text(model::Placement placement) {
   return placement == model::Placement::in_place ? "in place" : "out of place";
 }

@@ -16,6 +16,7 @@ namespace ncclprobe::analysis {
 using base::count_of;
 using base::format_number;
 using base::format_size_range;
+using base::grouped;
 using base::join;
 using base::k_report_columns;
 using base::k_rows_shown;
@@ -32,8 +33,6 @@ using base::wrap;
 std::string describe(const model::CellLabel& label);
 // The same, with ", latency of single launches" in that mode.
 std::string describe(const SettingResult& result);
-
-std::string grouped(std::uint64_t number); // "12,000"
 
 // "in place".
 std::string placement_text(model::Placement placement);

@@ -54,7 +54,7 @@ std::string within_error(const timeline::Aligned& time, const TimeUnit& unit) {
   return time.is_shown() ? in_unit(time.value_ns, unit) : "<2x +-";
 }
 
-std::string text_of(const Timeline& timeline, std::uint32_t id) {
+std::string text_of(const timeline::Timeline& timeline, std::uint32_t id) {
   return id < timeline.texts.size() ? timeline.texts[id] : "";
 }
 

@@ -36,7 +36,7 @@ std::string number_text(double value, CellFormat format) {
   case Unit::percent:
     return fixed_text(100 * value, format.digits) + "%";
   case Unit::grouped:
-    return grouped(static_cast<std::uint64_t>(value));
+    return base::grouped(static_cast<std::uint64_t>(value));
   case Unit::number:
   case Unit::plain:
     break;

@@ -189,7 +189,7 @@ private:
       }
     }
     if (most > 0)
-      titles_[widest] = wrap(table_.columns[widest]->title, narrowest);
+      titles_[widest] = base::wrap(table_.columns[widest]->title, narrowest);
     return most > 0;
   }
 

@@ -46,7 +46,8 @@ void add_problems(Problems& problems, const model::TrialRecord& trial) {
 std::vector<std::string> in_words(const Problems& problems) {
   std::vector<std::string> all;
   for (const auto& [problem, ranks] : problems)
-    all.push_back(fmt::format("{}: {}: {}", base::name_ranks(ranks), problem.first, problem.second));
+    all.push_back(
+        fmt::format("{}: {}: {}", base::name_ranks(ranks), problem.first, problem.second));
   return all;
 }
 

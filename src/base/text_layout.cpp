@@ -92,6 +92,17 @@ std::string format_size_range(const std::set<std::uint64_t>& sizes) {
   return fmt::format("{}-{} ({} sizes)", first, format_bytes(*sizes.rbegin()), sizes.size());
 }
 
+std::string grouped(std::uint64_t number) {
+  const std::string digits = std::to_string(number);
+  std::string out;
+  for (std::size_t at = 0; at < digits.size(); ++at) {
+    if (at > 0 && (digits.size() - at) % 3 == 0)
+      out += ',';
+    out += digits[at];
+  }
+  return out;
+}
+
 std::string format_number(std::optional<double> value) {
   if (!value)
     return "-";

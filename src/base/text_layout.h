@@ -33,6 +33,7 @@ std::string format_size_range(const std::set<std::uint64_t>& sizes);
 
 // Two decimals; four below 0.01, so that small messages are not all 0.00. "-" if absent.
 std::string format_number(std::optional<double> value);
+std::string grouped(std::uint64_t number); // "12,000"
 
 // "64K"; four digits of its unit if it is not a round number of it: "97.66M".
 std::string size_text(std::uint64_t bytes);

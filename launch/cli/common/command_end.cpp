@@ -68,9 +68,8 @@ int deliver(const analysis::Report& report, const ResultOptions& how, int exit_c
   // What is for people has another name in some commands.
   const auto format = base::parse_enum<analysis::Format>(how.format, "format");
   const int columns = how.output.file.empty() ? base::text_columns() : base::k_report_columns;
-  return deliver(
-      analysis::written(report, format ? *format : analysis::Format::table, columns),
-      how.output, exit_code);
+  return deliver(analysis::written(report, format ? *format : analysis::Format::table, columns),
+                 how.output, exit_code);
 }
 
 base::Result<void> check_destination(const base::Destination& to) {

@@ -96,10 +96,17 @@ Result<void> read_all(int fd, const std::string& name, analysis::LogScanner& sca
 // A run keeps the last output of workers whose trials went wrong.
 Result<void> read_outputs(const std::string& run_file, analysis::LogScanner& scanner) {
   NCCLPROBE_TRY_ASSIGN(const model::Run run, store::read_run(run_file));
+  bool any = false;
   for (const model::TrialRecord& trial : run.trials)
     for (const model::WorkerRecord& worker : trial.workers)
-      if (!worker.output_tail.empty())
+      if (!worker.output_tail.empty()) {
+        any = true;
         scanner.feed(worker.output_tail + "\n");
+      }
+  if (!any)
+    return base::fail(base::Error{base::Errc::not_found,
+                                  run_file + " keeps no output, as no trial in it failed",
+                                  fmt::format("`ncclprobe report {}` shows it", run_file)});
   return {};
 }
 

@@ -261,8 +261,8 @@ TEST_CASE("the diagnosis says evidence, fix and what not to do") {
 
 TEST_CASE("the JSON has the same, and is valid whatever bytes the log has") {
   auto log = diagnosed("[rank3]: CUDA out of memory \xff\xfe\n");
-  auto json =
-      nlohmann::json::parse(written(log_report("a\xff.log", log.findings, log.diagnosis), Format::json));
+  auto json = nlohmann::json::parse(
+      written(log_report("a\xff.log", log.findings, log.diagnosis), Format::json));
 
   CHECK(json["severity"] == "fail");
   CHECK(json["causes"][0]["id"] == "gpu-out-of-memory");

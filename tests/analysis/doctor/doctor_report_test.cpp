@@ -3,12 +3,16 @@
 
 #include "patient.h"
 
+#include "analysis/doctor/diagnosis.h"
 #include "analysis/doctor/doctor_report.h"
 #include "analysis/report_value/report_writers.h"
 #include "support/catch.h"
 #include "support/golden.h"
+#include "support/json_schema.h"
 
 #include <nlohmann/json.hpp>
+
+#include <map>
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis::doctor;
@@ -46,8 +50,41 @@ TEST_CASE("the text of a healthy and of an ill machine") {
   support::check_golden("doctor-cpu.txt", text_of(test_doctor::healthy_cpu_case()));
 }
 
-TEST_CASE("the JSON of an ill machine") {
-  support::check_golden("doctor-ill.json", json_of(ill_case()));
+TEST_CASE("the JSON of examinations has the fields and types of its schema") {
+  support::JsonSchema schema;
+  schema.add_names("severity", Severity{});
+  schema.add_names("answer", Step::Answer{});
+  for (const Case& one : {ill_case(), test_doctor::healthy_cpu_case()})
+    schema.add(json_of(one));
+  schema.add_all<Case>("case");
+
+  support::check_document("docs/schemas/doctor.json",
+                          schema.text("ncclprobe doctor --format json"));
+}
+
+TEST_CASE("the JSON of an ill machine names what is wrong by id, and what it follows from") {
+  auto json = nlohmann::json::parse(json_of(ill_case()));
+
+  CHECK(json["worst"] == "fail");
+  CHECK(json["counts"]["fail"] == 2);
+  CHECK(json["counts"]["warn"] == 3);
+  CHECK(json["chain"][0]["part"] == "driver");
+  CHECK(json["chain"][0]["ranks"] == nlohmann::json{0, 1});
+  std::map<std::string, nlohmann::json> findings; // that are bad
+  for (const auto& finding : json["findings"])
+    if (finding["severity"] == "fail" || finding["severity"] == "warn")
+      findings[finding["id"]] = finding;
+  CHECK(findings.size() == 5);
+  CHECK(findings["D12"]["check"] == "topology"); // links that are down
+  CHECK(findings["D12"]["severity"] == "fail");
+  CHECK(findings["D12"]["hosts"] == nlohmann::json{"node01"});
+  CHECK(findings["D27"]["check"] == "end_to_end");
+  CHECK(findings["D27"]["ranks"] == nlohmann::json{1});
+  CHECK(findings["D27"]["evidence"].size() == 3);
+  CHECK(findings["D27"]["may_be_of"] ==
+        nlohmann::json{"D12: " + findings["D12"]["what"].get<std::string>()});
+  for (const char* id : {"D11", "D14", "D15"})
+    CHECK(findings[id]["severity"] == "warn");
 }
 
 TEST_CASE("the JSON is enough to come to the same verdicts") {

@@ -48,7 +48,8 @@ TEST_CASE("what is installed but not loaded is information, and stands in text a
   CHECK_THAT(analysis::write_text(report),
              ContainsSubstring("installed, not loaded") &&
                  ContainsSubstring("/usr/local/cuda-12.4/lib64/libcudart.so.12.4.127"));
-  CHECK_THAT(analysis::written(report, analysis::Format::json), ContainsSubstring("\"installed_not_loaded\""));
+  CHECK_THAT(analysis::written(report, analysis::Format::json),
+             ContainsSubstring("\"installed_not_loaded\""));
 }
 
 TEST_CASE("a runtime that programs would get and that the driver cannot run is a warning") {

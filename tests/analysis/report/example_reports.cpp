@@ -273,6 +273,18 @@ model::Run steps_run() {
   return run;
 }
 
+analysis::steps::TracedCells traced_steps() {
+  return {{0,
+           {{5,
+             {.trial = 0,
+              .steps = 24,
+              .step_ns = 34.1e6,
+              .compute_ns = 31.5e6,
+              .communication_ns = 10.5e6,
+              .hidden_ns = 8.4e6,
+              .exposed_ns = 2.1e6}}}}};
+}
+
 model::Run empty_run() {
   auto run = RunBuilder::on_cpus(2);
   run.header.planned_trials = 6;

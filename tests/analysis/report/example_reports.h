@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/steps/by_kernels.h"
 #include "model/run.h"
 
 // The runs behind the golden reports in tests/golden.
@@ -14,6 +15,7 @@ model::Run
 latency_run(); // single launches in a CUDA graph, one process throttled, a companion trial
 model::Run stopped_run(); // the leader died after one of six trials, in which the default failed
 model::Run steps_run();   // training steps on 1, 2 and 4 ranks, whole and by halves, two settings
-model::Run empty_run();   // died before the first trial
+analysis::steps::TracedCells traced_steps(); // of one of these cells
+model::Run empty_run();                      // died before the first trial
 
 } // namespace ncclprobe::analysis_test

@@ -7,6 +7,7 @@
 #include "store/run_file.h"
 #include "support/catch.h"
 #include "support/golden.h"
+#include "support/json_schema.h"
 
 #include <nlohmann/json.hpp>
 
@@ -85,6 +86,20 @@ TEST_CASE("the test for figures beyond their ceiling sees one in a recorded run"
 TEST_CASE("the report of P2P matrices reads as agreed") {
   check_golden("report-p2p.txt", render_report(run_with_everything(), Format::table));
   check_golden("report-p2p.csv", render_report(run_with_everything(), Format::csv));
+}
+
+TEST_CASE("the JSON of P2P matrices has the fields and types of its schema") {
+  support::JsonSchema schema;
+  schema.add_free("values"); // of findings: each kind has its own
+  schema.add(render_report(run_with_everything(), Format::json));
+  schema.add(render_report(recorded_run(), Format::json));
+  model::Run unknown = run_with_everything();
+  for (model::Gpu& gpu : unknown.header.hosts[0].gpus)
+    gpu = {.index = gpu.index, .name = "a GPU of tomorrow"};
+  schema.add(render_report(unknown, Format::json));
+  schema.add_all<model::Host>("run/hosts/*");
+
+  support::check_document("docs/schemas/p2p.json", schema.text("ncclprobe p2p --format json"));
 }
 
 TEST_CASE("problems name the pairs they are of, the first six of many") {

@@ -17,8 +17,25 @@ using namespace ncclprobe::support;
 
 TEST_CASE("what the settings did reads as agreed") {
   support::check_golden("report-proof.txt", text_of(proof_report(proof_run())));
-  const auto json = nlohmann::ordered_json::parse(written(proof_report(proof_run()), Format::json));
-  support::check_golden("report-proof.json", json["proof"].dump(2) + "\n");
+}
+
+TEST_CASE("the JSON of proofs has what each setting's companion carried out, by cell and rank") {
+  const auto proofs = json_of(proof_report(proof_run()), "proof");
+
+  REQUIRE(proofs.size() == 4);
+  const auto& reduced = proofs[0]["cells"][0]["ranks"][1]["used"];
+  CHECK(reduced ==
+        nlohmann::json::parse(R"([{"algorithm": "RING", "protocol": "LL", "channels": 4}])"));
+  CHECK(proofs[0]["cells"][1]["ranks"][0]["used"][0]["algorithm"].is_null()); // a send has none
+  CHECK(proofs[1]["changed_nothing"] == true);
+  CHECK(proofs[1]["variables"][0]["effect"] == "took effect");
+  CHECK(proofs[1]["variables"][0]["ranks"] == nlohmann::json{0, 1});
+  CHECK(proofs[2]["changed_nothing"] == false);
+  CHECK(proofs[2]["cells"][0]["as_default"] == false);
+  CHECK(proofs[2]["cells"][1]["as_default"] == true);
+  CHECK(proofs[3]["outcome"] == "crashed");
+  CHECK(proofs[3]["variables"][0]["effect"] == "not known");
+  CHECK(proofs[3]["cells"][0]["as_default"].is_null());
 }
 
 TEST_CASE("a run without companions says nothing of proofs") {

@@ -10,6 +10,8 @@
 #include "support/golden.h"
 #include "support/scratch_folder.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cstdlib>
 #include <filesystem>
 #include <sys/wait.h>
@@ -73,7 +75,9 @@ TEST_CASE("failed trials do not change the exit code of the report") {
 
   CHECK(place.run("run.h5 --format json") == base::k_exit_ok);
 
-  support::check_golden("report-failures.json", place.read("stdout"));
+  const auto json = nlohmann::json::parse(place.read("stdout"));
+  CHECK(json["problems"].size() == 6);
+  CHECK(json["results"].size() == 7);
 }
 
 TEST_CASE("a price of the user's is laid on what was measured") {

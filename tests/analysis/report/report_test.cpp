@@ -50,7 +50,6 @@ std::vector<std::string> split_fields(const std::string& line) {
 
 TEST_CASE("the report of a sweep reads as agreed") {
   check_golden("report-sweep.txt", render_report(sweep_run(), Format::table));
-  check_golden("report-sweep.csv", render_report(sweep_run(), Format::csv));
 }
 
 TEST_CASE("a run that was resumed under other conditions says so in the heading") {
@@ -65,35 +64,89 @@ TEST_CASE("a run that was resumed under other conditions says so in the heading"
 
 TEST_CASE("the report of a run with failures reads as agreed") {
   check_golden("report-failures.txt", render_report(failures_run(), Format::table));
-  check_golden("report-failures.json", render_report(failures_run(), Format::json));
   check_golden("report-failures.csv", render_report(failures_run(), Format::csv));
 }
 
 TEST_CASE("the report of a synthetic run reads as agreed") {
   check_golden("report-synthetic.txt", render_report(synthetic_run(), Format::table));
-  check_golden("report-synthetic.json", render_report(synthetic_run(), Format::json));
   check_golden("report-synthetic.csv", render_report(synthetic_run(), Format::csv));
 }
 
 TEST_CASE("the report of single launches reads as agreed") {
   check_golden("report-latency.txt", render_report(latency_run(), Format::table));
-  check_golden("report-latency.json", render_report(latency_run(), Format::json));
   check_golden("report-latency.csv", render_report(latency_run(), Format::csv));
 }
 
 TEST_CASE("the report of training steps reads as agreed") {
-  const steps::TracedCells traced{{0,
-                                   {{5,
-                                     {.trial = 0,
-                                      .steps = 24,
-                                      .step_ns = 34.1e6,
-                                      .compute_ns = 31.5e6,
-                                      .communication_ns = 10.5e6,
-                                      .hidden_ns = 8.4e6,
-                                      .exposed_ns = 2.1e6}}}}};
-  check_golden("report-steps.txt", render_report(steps_run(), Format::table, {}, traced));
-  check_golden("report-steps.json", render_report(steps_run(), Format::json, {}, traced));
-  check_golden("report-steps.csv", render_report(steps_run(), Format::csv));
+  check_golden("report-steps.txt", render_report(steps_run(), Format::table, {}, traced_steps()));
+}
+
+TEST_CASE("the JSON of training steps has the figures of the whole step, its halves and scaling") {
+  auto json = nlohmann::json::parse(render_report(steps_run(), Format::json, {}, traced_steps()));
+  auto found = [&](const std::string& section, std::size_t ranks) {
+    for (const auto& one : json[section])
+      if (one["is_default"] == true && one["ranks"].size() == ranks && one["parts"] == "all")
+        return one;
+    return nlohmann::json();
+  };
+
+  const auto step = found("steps", 4);
+  CHECK(step["processes"] == 7);
+  CHECK(step["step_ms"] == 36.07);
+  CHECK(step["compute_ms"] == 33.0574);
+  CHECK(step["covered_ms"] == 8.33935);
+  CHECK(step["uncovered_transfer_ms"] == 2.65979);
+  CHECK(step["step_interval_ms"] == nlohmann::json{36.03, 36.13});
+  CHECK(step["by_kernels"]["exposed_ms"] == 2.1);
+  CHECK(step["most_memory_bytes"] == std::uint64_t{21} << 30);
+  CHECK(step["by_rank"].size() == 4);
+  CHECK(step["buckets"][1]["transfer_ms"] == 2.2);
+  CHECK(step["channels"] == 16);
+  const auto overlap = found("overlap", 2);
+  CHECK(overlap["overlap_efficiency"]["value"] == 0.648066);
+  CHECK(overlap["compute_slowdown"]["value"] == 1.03625);
+  CHECK(overlap["communication_slowdown"]["interval"] == nlohmann::json{1.09973, 1.10027});
+  const auto point = found("scaling", 1)["points"][2];
+  CHECK(point["efficiency"]["value"] == 0.888559);
+  CHECK(point["account"]["uncovered transfer"]["interval"] == nlohmann::json{0.0736745, 0.0738049});
+  const auto break_even = found("break_even", 2);
+  CHECK(break_even["bound_by"] == "compute-bound");
+  CHECK(break_even["break_even_as_it_is_ms"] == 40.2625);
+}
+
+TEST_CASE("the JSON of single launches has percentiles over launches, and what throttled them") {
+  auto json = nlohmann::json::parse(render_report(latency_run(), Format::json));
+
+  const auto& result = json["results"][0];
+  CHECK(result["variant"] == "graph");
+  CHECK(result["timing_mode"] == "latency");
+  CHECK(result["time_us"] == 11.4955);
+  CHECK(result["latency"]["p99_us"] == 11.9806);
+  CHECK(result["latency"]["launches"] == 200);
+  CHECK(result["throttle_reasons"] == "software power cap");
+  CHECK(result["throttled_processes"] == 1);
+  CHECK(result["check_methods"] == nlohmann::json{"every launch"});
+  CHECK(json["run"]["conditions"]["sm_clock_mhz"] == nlohmann::json{1965, 1980});
+  CHECK(json["run"]["conditions"]["throttled_cells"] == 2);
+}
+
+TEST_CASE("the JSON of failures names trials, ranks and findings by id") {
+  auto json = nlohmann::json::parse(render_report(failures_run(), Format::json));
+
+  REQUIRE(json["problems"].size() == 6);
+  const auto& hang = json["problems"][2];
+  CHECK(hang["trial"] == 3);
+  CHECK(hang["setting"] == "NCCL_P2P_DISABLE=1");
+  CHECK(hang["outcome"] == "timed_out");
+  CHECK(hang["failed_ranks"] == nlohmann::json{2});
+  CHECK(hang["cells"][0]["size_bytes"] == 1 << 20);
+  CHECK(hang["workers"][2]["exit"] == "stopped: signal 9 (Killed)");
+  std::vector<std::string> ids;
+  for (const auto& finding : json["findings"])
+    ids.push_back(finding["id"]);
+  CHECK(ids == std::vector<std::string>{"wrong_data", "too_few_processes", "delivers_wrong_data"});
+  CHECK(json["findings"][0]["values"]["trial"] == 5);
+  CHECK(json["findings"][2]["values"]["setting"] == "NCCL_PROTO=LL128");
 }
 
 TEST_CASE("steps are not shown with bandwidths") {
@@ -263,6 +316,7 @@ TEST_CASE("CSV has one row for each cell of each trial and quotes what needs it"
 TEST_CASE("every CSV row has as many fields as the header") {
   auto lines = lines_of(render_report(sweep_run(), Format::csv));
 
+  REQUIRE(lines.size() > 1);
   auto columns = split_fields(lines[0]).size();
   for (const std::string& line : lines)
     CHECK(split_fields(line).size() == columns);
@@ -310,11 +364,6 @@ TEST_CASE("a report in Markdown has its tables in pipes and its lines to paste a
                        ContainsSubstring("\n    export NCCL_ALGO=Tree"));
   CHECK_THAT(render_report(RunSummary(failures_run()), Format::markdown),
              !ContainsSubstring("\x1b"));
-}
-
-TEST_CASE("same run, same text") {
-  CHECK(render_report(failures_run(), Format::table) ==
-        render_report(failures_run(), Format::table));
 }
 
 TEST_CASE("a run that was cut short says how far it came") {

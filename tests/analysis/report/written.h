@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/report_value/report.h"
+#include "analysis/report/report.h"
 #include "analysis/report_value/report_writers.h"
 
 #include <nlohmann/json.hpp>

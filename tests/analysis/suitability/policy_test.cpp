@@ -248,6 +248,6 @@ TEST_CASE("a verdict says what was asked for and what was found") {
   CHECK(json["suits"] == "no");
   CHECK(json["nodes"][0]["parts"][0]["rules"][0]["found"] == "7.5");
   CHECK(written(report, Format::csv) == "node,gpus,what,asked,found,met\n"
-                             "T4,T4,compute capability,at least 8.0,7.5,no\n"
-                             "alpha,8 x H200,compute capability,at least 8.0,9.0,yes\n");
+                                        "T4,T4,compute capability,at least 8.0,7.5,no\n"
+                                        "alpha,8 x H200,compute capability,at least 8.0,9.0,yes\n");
 }

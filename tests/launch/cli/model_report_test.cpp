@@ -32,7 +32,18 @@ TEST_CASE("the catalogue is listed") {
 TEST_CASE("a model's layers are listed with what they synchronise and compute") {
   const ModelSpec spec = listed_model("gpt2-124m:1");
 
-  CHECK(text_of(model_report(spec)) == "");
+  CHECK(text_of(model_report(spec)) ==
+        R"(gpt2-124m:1: 46,473,216 parameters, 96.8 GFLOP in a sample's forward pass of 1024 tokens
+layer                 kind       block  parameters      output  products (rows x n x k)
+transformer.wte       embedding      -  39,383,808     786,432
+transformer.h.0.ln_1  other          0       1,536     786,432
+transformer.h.0.attn  attention      0   2,362,368     786,432  1024x2304x768, 12 of 1024x1024x64,
+                                                                  12 of 1024x64x1024, 1024x768x768
+transformer.h.0.ln_2  other          0       1,536     786,432
+transformer.h.0.mlp   mlp            0   4,722,432     786,432  1024x3072x768, 1024x768x3072
+transformer.ln_f      other          -       1,536     786,432
+lm_head               head           -           0  51,463,168  1024x50257x768
+)");
 }
 
 TEST_CASE("DDP's buckets are listed by what is first and last in them") {
