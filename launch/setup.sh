@@ -23,7 +23,7 @@ packages_build=(
 # To build and run the tests and benchmarks.
 packages_test=(
   catch2 libbenchmark-dev
-  python3 python3-h5py python3-pandas hdf5-tools
+  python3 python3-h5py python3-jsonschema python3-pandas hdf5-tools
   binutils git
 )
 # Useful for the tests, but optional: they pass on a release without them.

@@ -8,7 +8,7 @@ import pathlib
 import time
 import unittest
 
-from program_test_case import ProgramTest, mpirun
+from program_test_case import ProgramTest, mpirun, read_json
 
 MACHINES = pathlib.Path(__file__).resolve().parents[3] / "machines"
 OK, WARNINGS, FAILURES = 0, 8, 9
@@ -20,7 +20,7 @@ class DoctorCase(ProgramTest):
         done = self.run_program("doctor", "--backend", "host", "--format", "json", "--output", "case.json", "--force", *arguments,
                                 launcher=launcher, **environment)
         self.assertEqual(done.stdout, "")
-        return done.returncode, json.loads((self.folder / "case.json").read_text())
+        return done.returncode, read_json((self.folder / "case.json").read_text())
 
     def found(self, document, check):
         return [one for one in document["findings"] if one["id"] == check]

@@ -17,10 +17,25 @@ import time
 import unittest
 import uuid
 
+try:
+    import jsonschema
+except ImportError:  # python3-jsonschema
+    jsonschema = None
+
 BIN = pathlib.Path(os.environ["NCCLPROBE_BIN"])
 SMALL = ["--sizes", "1K,64K", "--collectives", "all_reduce", "--batches", "2", "--iterations", "3", "--warmups", "1"]
 # Takes longer than any limit of a millisecond, on any machine.
 LARGE = [argument.replace("1K,64K", "64M") for argument in SMALL]
+SCHEMAS = pathlib.Path(__file__).resolve().parents[4] / "docs/schemas"
+
+
+def read_json(text):
+    """A document of ncclprobe, checked against its published schema if it has one."""
+    document = json.loads(text)
+    schema = SCHEMAS / (document["schema"].removeprefix("ncclprobe.") + ".json")
+    if jsonschema and schema.exists():
+        jsonschema.validate(document, json.loads(schema.read_text()))
+    return document
 
 
 def mpirun(ranks):
@@ -77,7 +92,7 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         if form == "csv":
             return list(csv.DictReader(io.StringIO(done.stdout)))
-        return json.loads(done.stdout) if form == "json" else done.stdout
+        return read_json(done.stdout) if form == "json" else done.stdout
 
     def processes(self, name=None):
         """Living processes of this test, by the mark in their environment; zombies are gone."""
