@@ -69,7 +69,10 @@ TEST_CASE("each job has limits of its own") {
   };
   std::vector<ChildJob> jobs(10, ChildJob{"some.h5", "read", k_limits, job, {}});
 
-  for (const auto& result : store::run_in_child(jobs))
+  const auto results = store::run_in_child(jobs);
+
+  REQUIRE(results.size() == jobs.size());
+  for (const auto& result : results)
     CHECK(result);
 }
 

@@ -78,6 +78,7 @@ TEST_CASE("the hold follows the longest of the last enqueueings, and may fall ag
 TEST_CASE("a launch that the host enqueued too late is repeated, on all ranks") {
   auto results = run_with(1 + 3); // the untimed one, and all but the last try of the first
 
+  REQUIRE(results.size() == 2);
   for (const model::CellRecord& result : results) {
     CHECK(result.outcome.ok());
     CHECK(result.samples.size() == 5);
@@ -89,6 +90,7 @@ TEST_CASE("a launch that the host enqueued too late is repeated, on all ranks") 
 TEST_CASE("launches that are late at every try count, and the record says so") {
   auto results = run_with(1 + 2 * 4);
 
+  REQUIRE(results.size() == 2);
   for (const model::CellRecord& result : results) {
     CHECK(result.samples.size() == 5);
     CHECK(result.check.method ==

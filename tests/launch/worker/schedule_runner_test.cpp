@@ -159,6 +159,7 @@ TEST_CASE("in latency mode every launch is a sample of its own, and is checked")
 
   auto results = LocalRun(3).run(cell);
 
+  REQUIRE(results.size() == 3);
   for (const model::CellRecord& result : results) {
     CHECK(result.outcome.ok());
     CHECK(result.check.method == "every launch");

@@ -105,6 +105,7 @@ TEST_CASE("every marker of every step is timed, exactly where time is exact") {
 TEST_CASE("marks on the CPU are in the order of the streams, and the data is checked apart") {
   auto results = LocalRun(2).run(step_cell(2000 * k_us));
 
+  REQUIRE(results.size() == 2);
   for (const CellRecord& result : results) {
     INFO(result.outcome.reason);
     REQUIRE(result.outcome.ok());

@@ -51,6 +51,7 @@ TEST_CASE("no two lines leave a GPU at one place, and none leaves beside it") {
       {between(0, 1), between(0, 2), between(0, 3), between(1, 2), between(1, 3), between(2, 3)},
       edges);
 
+  REQUIRE(mesh.routes.size() == 6);
   std::vector<double> ends;
   for (const LinkRoute& route : mesh.routes)
     for (auto [end, gpu] : {std::pair(route.from.x, route.bundle.gpu),
@@ -67,6 +68,7 @@ TEST_CASE("a number stands where no line crosses its track") {
       {between(0, 1), between(0, 2), between(0, 3), between(1, 2), between(1, 3), between(2, 3)},
       row_of(4));
 
+  REQUIRE(mesh.routes.size() == 6);
   for (const LinkRoute& route : mesh.routes)
     for (const LinkRoute& other : mesh.routes)
       for (double x : {other.from.x, other.to.x})
