@@ -175,9 +175,10 @@ Report choices_report(const Timeline& timeline) {
   if (!with_channels.empty())
     report.sections.push_back(
         {"channels",
-         fmt::format("NCCL's channels, {}: the fastest and the slowest with its number, how far "
-                     "starts, ends lie apart",
-                     unit_of_channels(with_channels).name),
+         fmt::format(
+             "NCCL's channels, {}: the fastest and the slowest with its number, and how far "
+             "apart their starts and ends are",
+             unit_of_channels(with_channels).name),
          {choices_view(channels_table(timeline, with_channels), with_channels),
           Text{"", "Medians, by the GPU's clock.", 2}}});
   return report;

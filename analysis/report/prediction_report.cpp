@@ -49,12 +49,12 @@ constexpr FindingKind k_no_error_by_size{
     k_not_predicted{"not_predicted", Severity::warning, "{ranks} ranks: {why}."},
     k_no_interval{"no_interval", Severity::warning, "No interval: {why}."},
     k_time_unknown{"time_unknown", Severity::warning,
-                   "{activity}: nothing is known of its time, so it is taken to need none."},
+                   "{activity}: its time is not known and counts as 0."},
     k_interval_of{"interval_of", Severity::note,
-                  "Of the interval at {ranks} ranks: transfers +-{transfers:.1f}%, computing "
-                  "+-{computing:.1f}%, its operations of another size +-{sizes:.1f}%, between "
-                  "nodes as stated +-{inter_node:.1f}%, what replays are off by +-{replay:.1f}% of "
-                  "the step."},
+                  "Sources of the interval at {ranks} ranks, in percent of the step: transfers "
+                  "+-{transfers:.1f}, computing +-{computing:.1f}, operations of another size "
+                  "+-{sizes:.1f}, the stated figures between nodes +-{inter_node:.1f}, errors of "
+                  "the replay +-{replay:.1f}."},
     k_stated_exactly{"stated_exactly", Severity::note,
                      "Computing is taken to be exactly as stated: a range (--tflops 350-450) "
                      "widens the interval."};

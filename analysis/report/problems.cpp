@@ -313,6 +313,7 @@ TablePtr workers_table(const TrialRecord& trial) {
   table.add("last_phase", &model::WorkerRecord::last_phase);
   table.add("last_cell", &model::WorkerRecord::last_cell);
   table.add("exit", &model::WorkerRecord::exit);
+  table.add("peak_memory_bytes", &model::WorkerRecord::peak_memory_bytes);
   table.add("output_tail", &model::WorkerRecord::output_tail);
   return table.table();
 }

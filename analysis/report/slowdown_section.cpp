@@ -13,9 +13,10 @@ namespace {
 
 constexpr FindingKind k_too_few_kernels{"too_few_kernels", Severity::note,
                                         "{what}: no kind of kernel ran both ways often enough."},
-    k_not_slowed{"not_slowed", Severity::note,
-                 "{what}: no difference from alone is shown, by more than twice the clocks' "
-                 "{error:.3f} ({kinds} that ran both ways often enough)."},
+    k_not_slowed{
+        "not_slowed", Severity::note,
+        "{what}: the difference from alone is below twice the clocks' error of {error:.3f} "
+        "({kinds} that ran both ways often enough)."},
     k_slowed{"slowed", Severity::note,
              "{what} takes {ratio:.3f}{error_words} times as long as alone ({kinds} that ran both "
              "ways often enough)."};

@@ -15,8 +15,8 @@ namespace {
 
 constexpr FindingKind k_lateness_unknown{
     "lateness_unknown", Severity::warning,
-    "Not known: of each of the {collectives} collectives one rank's begin alone is on the common "
-    "clock. Others left no trace, or their hosts' clocks were never compared."},
+    "Not known: each of the {collectives} collectives has only one rank on the common clock. The "
+    "others left no trace, or their hosts' clocks were never compared."},
     k_late_now_and_then{
         "late_now_and_then", Severity::warning,
         "Rank {rank} is late now and then: in {late_in} of {of} {unit}s it comes last by "
@@ -27,7 +27,7 @@ constexpr FindingKind k_lateness_unknown{
                  "{every} {unit}s, first in {unit} {first} (counted from 0): {late} of {steps} of "
                  "these {unit}s."},
     k_steps_inferred{"steps_inferred", Severity::note,
-                     "Nobody marked the steps: they are {steps} repeats of the same {of}."};
+                     "The steps are not marked: they are {steps} repeats of the same {of}."};
 
 std::string score_text(double score) {
   constexpr double k_most = 999; // more is steady beyond what anybody compares

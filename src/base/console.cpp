@@ -31,10 +31,11 @@ void erase_drawn_line() {
     (void)write_all(STDERR_FILENO, k_erase);
 }
 
-std::size_t terminal_columns(Stream stream) {
+// Terminals without a size exist: mpirun gives one to each of its processes.
+int terminal_columns(Stream stream, int otherwise) {
   winsize size{};
   return ::ioctl(descriptor_of(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col
-                                                                                   : 80;
+                                                                                   : otherwise;
 }
 
 // Keeps everything until the flush, so that no character is split.
@@ -101,9 +102,7 @@ bool is_terminal(Stream stream) {
 }
 
 int text_columns() {
-  return is_terminal(Stream::out)
-             ? std::clamp(static_cast<int>(terminal_columns(Stream::out)), 80, 120)
-             : k_report_columns;
+  return std::clamp(terminal_columns(Stream::out, k_report_columns), 80, 120);
 }
 
 void redraw_line(std::string_view text) {
@@ -111,8 +110,7 @@ void redraw_line(std::string_view text) {
     return erase_drawn_line();
   const std::string safe = escape_unsafe(text);
   std::size_t end = 0; // a line that the terminal wraps cannot be redrawn
-  for (std::size_t columns = terminal_columns(Stream::err); end < safe.size() && columns > 1;
-       --columns)
+  for (int columns = terminal_columns(Stream::err, 80); end < safe.size() && columns > 1; --columns)
     end += character_at(safe, end).bytes;
   // A full or closed stream is not a reason to fail.
   (void)write_all(STDERR_FILENO, std::string(k_erase) + safe.substr(0, end));

@@ -63,6 +63,7 @@ public:
   // Every text in a field of this name is one of these, or add() throws.
   template <typename Enum>
   void add_names(const std::string& field, Enum) {
+    using base::enum_names; // where the type has none of its own
     for (const auto& [value, name] : enum_names(Enum{}))
       names_[field].insert(std::string(name));
   }

@@ -145,7 +145,7 @@ Option format_option(std::string& into, const char* help, std::vector<std::strin
 
 Option format_option(std::optional<analysis::Format>& into) {
   return option("format", "FORMAT", into, name_words<analysis::Format>("format"),
-                "{}; json is one object, csv has one row per cell",
+                "{}; json is one object, csv has a header and rows",
                 {.also = "-f", .initial = "table"});
 }
 

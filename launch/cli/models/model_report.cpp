@@ -76,11 +76,9 @@ Report known_models_report() {
   table.show("parameters", [](const KnownModel& one) { return with_commas(one.parameters); });
   table.add("parameters_source", &KnownModel::source);
   table.add("blocks", &KnownModel::blocks);
-  table.show("blocks", [](const KnownModel& one) { return number_or_none(one.blocks); })
-      .dispensable(1);
+  table.show("blocks", [](const KnownModel& one) { return number_or_none(one.blocks); });
   table.add("sequence", &KnownModel::sequence);
-  table.show("sequence", [](const KnownModel& one) { return number_or_none(one.sequence); })
-      .dispensable(2);
+  table.show("sequence", [](const KnownModel& one) { return number_or_none(one.sequence); });
   table.add("forward_flops", flops);
   table.show("GFLOP", [=](const KnownModel& one) { return billions(flops(one)); });
   table.add("about", &KnownModel::about).titled("what it is").left();

@@ -276,7 +276,7 @@ Result<Stored> begin(const std::filesystem::path& output, const RunOptions& opti
     if (!stored.done.contains(trial.id))
       left_ns += expected_trial_ns(trial);
   if (options.verbosity != base::Verbosity::quiet)
-    spdlog::info("continuing {}: {} of {} trials done, about {} left", output.string(),
+    spdlog::info("continuing {}: {} of {} trials are done, about {} left", output.string(),
                  stored.done.size(), plan.trials.size(), expected_text(left_ns));
   progress.skip(static_cast<int>(stored.done.size()), left_ns);
   return stored;

@@ -21,8 +21,9 @@ TEST_CASE("No step can gain more than its communication") {
   auto verdict = judge_claim({-0.05, -0.07, {}, {}});
 
   CHECK_FALSE(verdict.possible);
-  CHECK_THAT(verdict.text, ContainsSubstring("140% exposed communication: impossible if "
-                                             "computing is unchanged"));
+  CHECK_THAT(verdict.text,
+             ContainsSubstring("140% of the step is exposed communication: impossible "
+                               "if computing is unchanged"));
 }
 
 TEST_CASE("A faster sync does not make a step longer, nor does none make a difference") {

@@ -53,7 +53,8 @@ TEST_CASE("A prediction prints its errors on what was measured first") {
                                                         "one_number_of_ranks", "no_loggp",
                                                         "interval_of"});
   CHECK_THAT(text, ContainsSubstring("all_gather was measured on 4 ranks only"));
-  CHECK_THAT(text, ContainsSubstring("Of the interval at 16 ranks: transfers +-"));
+  CHECK_THAT(text,
+             ContainsSubstring("Sources of the interval at 16 ranks, in percent of the step: "));
   CHECK(prediction->ranks_per_node == 4);
   REQUIRE(prediction->predicted.size() == 2);
   CHECK(prediction->predicted[1].efficiency < prediction->predicted[0].efficiency);

@@ -12,6 +12,7 @@
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis_test;
 using namespace ncclprobe::support;
 
 namespace {

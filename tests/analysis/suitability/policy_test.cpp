@@ -247,7 +247,8 @@ TEST_CASE("a verdict says what was asked for and what was found") {
   const auto json = analysis_test::json_of(report, "policy");
   CHECK(json["suits"] == "no");
   CHECK(json["nodes"][0]["parts"][0]["rules"][0]["found"] == "7.5");
-  CHECK(written(report, Format::csv) == "node,gpus,what,asked,found,met\n"
-                                        "T4,T4,compute capability,at least 8.0,7.5,no\n"
-                                        "alpha,8 x H200,compute capability,at least 8.0,9.0,yes\n");
+  CHECK(written(report, Format::csv) ==
+        "node,gpus,what,asked,found,met\r\n"
+        "T4,T4,compute capability,at least 8.0,7.5,no\r\n"
+        "alpha,8 x H200,compute capability,at least 8.0,9.0,yes\r\n");
 }

@@ -11,7 +11,7 @@ using analysis::timeline::forget_overwritten;
 
 namespace {
 
-constexpr std::uint32_t k_ring = 64;
+constexpr std::uint32_t k_start_of_ring = 64;
 constexpr std::uint64_t k_every_ns = 20'000;
 
 // All-reduces one after the other, on two channels.
@@ -55,10 +55,10 @@ TEST_CASE("Times in order are each operation's own") {
 TEST_CASE("Times that the ring's next round has written over are forgotten") {
   Trace trace(300);
   for (std::uint32_t id = 27; id <= 97; ++id)
-    Trace::set_times(trace.of(id, 1), id + k_ring);
+    Trace::set_times(trace.of(id, 1), id + k_start_of_ring);
   for (std::uint32_t id = 100; id <= 110; ++id)
-    Trace::set_times(trace.of(id, 0), id + 2 * k_ring);
-  trace.of(200, 0).stop_gt += k_every_ns * k_ring; // only the end came too late
+    Trace::set_times(trace.of(id, 0), id + 2 * k_start_of_ring);
+  trace.of(200, 0).stop_gt += k_every_ns * k_start_of_ring; // only the end came too late
 
   // 34 to 97 are out of order. 27 to 33 look right, because nobody else has the times of 91 to 97.
   // The rows that had those places one round earlier are dropped with them.
@@ -86,7 +86,7 @@ TEST_CASE("Communicators, and sends and receives, have an order of their own") {
   CHECK(trace.forget() == 0);
 
   Trace messages(300, trace::NcclKind::send);
-  Trace::set_times(messages.of(5, 0), 5 + k_ring);
+  Trace::set_times(messages.of(5, 0), 5 + k_start_of_ring);
   CHECK(messages.forget() == 0);
 }
 

@@ -12,12 +12,6 @@ using trace::OperationKind;
 
 namespace {
 
-Timeline analysed(const TraceSource& source, TimelineOptions options = {}) {
-  auto timeline = analyse(source, options);
-  REQUIRE(timeline);
-  return *timeline;
-}
-
 // A pipeline of two stages, one micro-batch, `steps` steps of 1000 ns. Stage 0 computes 0-200,
 // sends 200-250, and waits for the gradients from 250 on; stage 1 receives from 0 on, computes
 // 250-650, sends gradients 650-700; stage 0 computes 700-900.

@@ -28,12 +28,6 @@ std::vector<RankBuilder> two_ranks(std::uint32_t steps) {
   return ranks;
 }
 
-Timeline analysed(const TraceSource& source, TimelineOptions options = {}) {
-  auto timeline = analyse(source, options);
-  REQUIRE(timeline);
-  return *timeline;
-}
-
 } // namespace
 
 TEST_CASE("Two ranks, one of them late: every figure by hand") {

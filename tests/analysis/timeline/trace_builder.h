@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/timeline/timeline.h"
+#include "base/error.h"
 
 #include <stdexcept>
 #include <string>
@@ -58,6 +59,10 @@ const T& only(const ByCell<T>& cells) {
   if (cells.size() > 1)
     throw std::logic_error("several cells");
   return cells.empty() ? nothing : cells.begin()->second;
+}
+
+inline Timeline analysed(const TraceSource& source, TimelineOptions options = {}) {
+  return value_or_throw(analyse(source, options));
 }
 
 inline Activities activities(const RankTrace& trace, const OperationIndex& operations) {

@@ -82,6 +82,7 @@ setting = ["NCCL_BUFFSIZE=8388608", "NCCL_PROTO=LL,[NCCL_ALGO=Ring,Tree]"]
 rank_set = ["0-1:NCCL_HOSTID=a"]
 library = ["nccl=/opt/libnccl.so.2"]
 compare_library = ["nccl=/b/libnccl.so.2,/c/libnccl.so.2"]
+note = "new driver"
 )";
 
 } // namespace
@@ -91,6 +92,7 @@ TEST_CASE("a plan file says anything the command line can") {
 
   CHECK(options.backend == "host");
   CHECK(options.prepare == "on");
+  CHECK(options.note == "new driver");
   CHECK(options.collectives ==
         std::vector{model::Collective::all_reduce, model::Collective::send_recv});
   CHECK(options.sizes == std::vector<std::uint64_t>{1024, 4096, 8192, 16384});
@@ -104,7 +106,7 @@ TEST_CASE("a plan file says anything the command line can") {
   CHECK(options.launches == std::vector{model::Launch::direct, model::Launch::graph});
   CHECK(options.registered);
   CHECK(options.ranks == 3);
-  CHECK(options.seats_per_worker == 2);
+  CHECK(options.devices_per_worker == 2);
   CHECK(options.warmups == 0);
   CHECK(options.mode == model::TimingMode::latency);
   CHECK(options.target_interval == 0.003);

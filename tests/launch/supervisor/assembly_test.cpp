@@ -185,7 +185,7 @@ TEST_CASE(
   choice.devices = {3};
   layout = launch::make_layout(ranks_on({"a"}), {host_with(3)}, "nvidia", {}, choice);
   REQUIRE_FALSE(layout.has_value());
-  CHECK_THAT(layout.error().message, ContainsSubstring("have no GPU"));
+  CHECK_THAT(layout.error().message, ContainsSubstring("no GPU for rank 0 on node1"));
 }
 
 TEST_CASE("supervisors that share a host have a GPU each, whatever they may drive") {

@@ -14,7 +14,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-Bytes read(const backend::Place& place, std::uint64_t bytes) {
+Bytes bytes_at(const backend::Place& place, std::uint64_t bytes) {
   Bytes content(bytes);
   place.buffer.read(place.offset, content);
   return content;
@@ -32,7 +32,7 @@ void run_collective(const std::vector<CollectiveCall>& calls) {
   std::vector<Bytes> in(n);
   for (std::size_t rank = 0; rank < n; ++rank)
     if (!from_root || rank == root)
-      in[rank] = read(calls[rank].send, block * static_cast<std::uint64_t>(blocks.send));
+      in[rank] = bytes_at(calls[rank].send, block * static_cast<std::uint64_t>(blocks.send));
   auto write = [&](std::size_t rank, std::uint64_t at, const std::byte* data, std::uint64_t bytes) {
     const backend::Place& into = calls[rank].receive;
     into.buffer.write(into.offset + at, {data, bytes});
@@ -111,7 +111,7 @@ void MemoryLibrary::run() {
   for (const auto& [way, receives] : std::exchange(receives_, {}))
     for (std::size_t i = 0; i < receives.size(); ++i) {
       const Message& sent = sends[way].at(i);
-      deliveries.emplace_back(receives[i], read(sent.place, sent.bytes));
+      deliveries.emplace_back(receives[i], bytes_at(sent.place, sent.bytes));
     }
   for (const auto& [into, content] : deliveries)
     into.place.buffer.write(into.place.offset, content);

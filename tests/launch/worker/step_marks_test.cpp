@@ -20,7 +20,17 @@ constexpr std::uint64_t k_us = 1000;
 constexpr std::uint64_t k_count = 4096;
 
 // Operations of the step below.
-enum Op { step_begin, spin, record, wait, bucket_begin, reduce, bucket_end, record_end, wait_end };
+enum Op {
+  step_begin,
+  spin,
+  record_start,
+  wait,
+  bucket_begin,
+  reduce,
+  bucket_end,
+  record_end,
+  wait_end
+};
 constexpr int k_step_end = 9;
 
 // 100 us of compute, then an all_reduce on a separate stream.

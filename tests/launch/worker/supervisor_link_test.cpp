@@ -17,14 +17,14 @@ namespace {
 
 // The link's thread ends with the process, and kills it at the channel's end: nothing of this is
 // ever destroyed.
-struct Lab {
+struct LinkLab {
   worker::ProgressBoard board;
   std::optional<wire::Channel> supervisor;
   std::optional<worker::SupervisorLink> link;
 };
-Lab& make_lab() {
-  static std::vector<Lab*> labs; // still reachable at the end
-  Lab* lab = labs.emplace_back(new Lab);
+LinkLab& make_lab() {
+  static std::vector<LinkLab*> labs; // still reachable at the end
+  LinkLab* lab = labs.emplace_back(new LinkLab);
   auto ends = wire::make_channel().value();
   lab->supervisor.emplace(std::move(ends.first));
   lab->link.emplace(std::move(ends.second), lab->board);
@@ -56,7 +56,7 @@ ncclprobe_test_loop(std::atomic<bool>& entered, std::atomic<bool>& go_on) {
 }
 
 TEST_CASE("asked where it is, a worker in an endless loop names position and function") {
-  Lab& lab = make_lab();
+  LinkLab& lab = make_lab();
   lab.board.set_batch(3, 20);
   lab.board.set_launch(12);
   lab.board.set(Step::launching);
@@ -79,7 +79,7 @@ TEST_CASE("asked where it is, a worker in an endless loop names position and fun
 }
 
 TEST_CASE("asked where it is, a worker in a system call answers too") {
-  Lab& lab = make_lab();
+  LinkLab& lab = make_lab();
   int ends[2];
   REQUIRE(pipe(ends) == 0);
   wire::Position position;

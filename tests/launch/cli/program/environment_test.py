@@ -72,7 +72,7 @@ class Secrets(ProgramTest):
         launcher = [*mpirun(1), *self.command(*RUN, "--no-sweep", "--output", str(self.run_file)), ":", "-np", "1", "env",
                     f"NCCL_TOKEN={CANARY}-other"]
         done = self.expect_none_of(*RUN, "--no-sweep", "--output", str(self.run_file), launcher=launcher)
-        self.assertIn("NCCL_TOKEN is '(set)' on ranks 1, unlike on rank 0", done.stderr)
+        self.assertIn("NCCL_TOKEN is '(set)' on rank 1, unlike on rank 0", done.stderr)
 
     def test_a_traced_run(self):
         self.expect_none_of(*RUN, "--no-sweep", "--trace", "api", "--output", str(self.run_file))
