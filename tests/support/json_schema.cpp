@@ -66,6 +66,9 @@ std::string JsonSchema::written(const Node& node, const std::string& field, int 
     return ""; // no document has a value: it may be of any type
   if (types.contains("number"))
     types.erase("integer"); // an integer is a number, too
+  // In another run a figure or a list may be unknown, even if every example knows it.
+  if (types.contains("number") || types.contains("array"))
+    types.insert("null");
   std::string out = "\"type\": " + (types.size() == 1 ? as_json(*types.begin()) : as_json(types));
   if (auto names = names_.find(field); names != names_.end() && types.contains("string")) {
     nlohmann::json all = names->second;
