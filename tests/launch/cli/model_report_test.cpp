@@ -20,7 +20,7 @@ ModelSpec listed_model(std::string_view name) {
 TEST_CASE("the catalogue is listed") {
   const analysis::Report report = known_models_report();
 
-  CHECK_THAT(text_of(report), ContainsSubstring("resnet50       25,557,032       -         -"
+  CHECK_THAT(text_of(report), ContainsSubstring("resnet50          25,557,032       -         -"
                                                 "    8.178  torchvision resnet50 (v1.5)"));
   CHECK_THAT(text_of(report), ContainsSubstring("linear:WIDTHxDEPTH"));
   const auto json = json_of(report, "models");
