@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   auto verdicts = analysis::judge_device_code(*code, {{"H200", {9, 0}, {}}, {"T4", {7, 5}, {}}});
   const analysis::Report report = analysis::device_code_report("fuzz", *code, verdicts);
-  for (const auto& [format, name] : enum_names(analysis::Format{}))
+  for (const auto& [format, name] : base::enum_names(analysis::Format{}))
     analysis::written(report, format);
   return 0;
 }

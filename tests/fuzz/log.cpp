@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   analysis::LogFindings findings = scanner.finish();
   analysis::LogDiagnosis diagnosis = analysis::diagnose(findings);
   const analysis::Report report = analysis::log_report("fuzz", findings, diagnosis);
-  for (const auto& [format, name] : enum_names(analysis::Format{}))
+  for (const auto& [format, name] : base::enum_names(analysis::Format{}))
     analysis::written(report, format);
   return 0;
 }
