@@ -51,13 +51,14 @@ tests/check_format.sh || trouble=yes
 
 results=()
 fuzz=""
+programs=""
+trap 'kill $fuzz $programs 2>/dev/null || true' EXIT
 # Two seconds each find a fuzzer that no longer links, and a reader that a change broke outright. Tests mostly wait for
 # processes: the fuzzers are compiled meanwhile, and give way to them.
 start_fuzzers() {
   if [ -z "$fuzz" ] && command -v clang++ >/dev/null; then
     nice -n 19 tests/fuzz/run.sh 2 >build/fuzz.txt 2>&1 &
     fuzz=$!
-    trap 'kill "$fuzz" 2>/dev/null || true' EXIT
   fi
 }
 # Configures, builds and tests one preset; the results go to build/<preset>/*.xml. A failed test does
@@ -71,7 +72,7 @@ check() {
   results+=("$build"/{programs,others}.xml)
   ctest --preset "$name" --label-regex '^program$' --label-exclude "^($left_out)\$" --parallel 2 \
     --output-junit "$build/programs.xml" >"$build/programs.txt" 2>&1 &
-  local programs=$!
+  programs=$!
   nice -n 10 cmake --build --preset "$name" || trouble=yes
   start_fuzzers
   echo "== test $name"

@@ -33,12 +33,6 @@ struct GpuVerdict {
   std::string meaning; // one sentence: what runs, or why nothing does, and what to do
 };
 
-constexpr auto enum_names(GpuVerdict::Runs) {
-  using enum GpuVerdict::Runs;
-  return std::to_array<std::pair<GpuVerdict::Runs, std::string_view>>(
-      {{yes, "yes"}, {no, "no"}, {unknown, "unknown"}});
-}
-
 std::vector<GpuVerdict> judge_device_code(const DeviceCode& code,
                                           const std::vector<GpuToServe>& gpus);
 

@@ -175,7 +175,7 @@ Section diagnosis_section(const Diagnosis& diagnosis) {
 
 Object counts(const std::vector<Finding>& findings) {
   Object all;
-  for (const auto& [severity, name] : enum_names(Severity{}))
+  for (const auto& [severity, name] : base::enum_names(Severity{}))
     all.emplace_back(name, std::ranges::count(findings, severity, &Finding::severity));
   return all;
 }

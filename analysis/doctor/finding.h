@@ -24,11 +24,6 @@ enum class Severity {
   warn,    // works, with a cost or a risk
   fail,    // does not work, or makes results unreliable
 };
-constexpr auto enum_names(Severity) {
-  using enum Severity;
-  return std::to_array<std::pair<Severity, std::string_view>>(
-      {{ok, "ok"}, {info, "info"}, {unknown, "unknown"}, {warn, "warn"}, {fail, "fail"}});
-}
 
 // How a trial failed.
 enum class Symptom {

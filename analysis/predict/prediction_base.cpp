@@ -16,7 +16,6 @@
 namespace ncclprobe::analysis {
 namespace {
 
-using base::Errc;
 using cost_model::MeasuredRates;
 using cost_model::Stated;
 using workload::StepRequest;

@@ -18,7 +18,6 @@
 namespace ncclprobe::analysis::cost_model {
 namespace {
 
-using base::Result;
 using model::StepParts;
 using steps::StepResult;
 using workload::StepRequest;

@@ -12,10 +12,6 @@
 
 namespace ncclprobe::analysis::cost_model {
 
-using base::Errc;
-using base::fail;
-using base::Result;
-
 namespace {
 
 constexpr int k_steps = 2; // the first warms up: a pipeline's ranks begin one after the other

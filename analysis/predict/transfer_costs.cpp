@@ -13,9 +13,6 @@
 
 namespace ncclprobe::analysis::cost_model {
 
-using base::Errc;
-using base::fail;
-
 namespace {
 
 double rms_of(const std::vector<RankErrors::Error>& errors) {

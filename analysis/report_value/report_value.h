@@ -182,10 +182,6 @@ struct View {
 // What a report warns of or concludes. Each report has a closed set of kinds, with one sentence
 // each: "{name}" and "{name:.2f}" in it stand for values.
 enum class Severity { note, warning, error };
-constexpr auto enum_names(Severity) {
-  return std::to_array<std::pair<Severity, std::string_view>>(
-      {{Severity::note, "note"}, {Severity::warning, "warning"}, {Severity::error, "error"}});
-}
 struct FindingKind {
   std::string_view id;
   Severity severity = Severity::note;

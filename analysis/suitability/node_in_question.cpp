@@ -10,7 +10,6 @@
 namespace ncclprobe::analysis {
 namespace {
 
-using base::Result;
 using knowledge::VersionNumber;
 
 std::string text_of(const model::Host& host, std::string_view library) {

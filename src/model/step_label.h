@@ -55,11 +55,6 @@ struct StepCompute {
       0; // calibrated: duration of a whole backward pass; the forward pass takes half
   auto operator<=>(const StepCompute&) const = default;
 };
-constexpr auto enum_names(StepCompute::Kind) {
-  using enum StepCompute::Kind;
-  return std::to_array<std::pair<StepCompute::Kind, std::string_view>>(
-      {{gemm, "gemm"}, {none, "none"}, {calibrated, "calibrated"}});
-}
 NCCLPROBE_DESCRIBE(StepCompute,
                    NCCLPROBE_COLUMN(kind, "gemm: the products of the model; none: no compute; "
                                           "calibrated: products take a given time"),

@@ -30,10 +30,6 @@ std::vector<std::string_view> parts_of(std::string_view name) {
   return parts;
 }
 
-bool is_read_by(const Variable& variable, int version) {
-  return version >= variable.since && (variable.until == 0 || version < variable.until);
-}
-
 struct Misspelling {
   const Variable* meant = nullptr; // none is near
   std::size_t edits = 0;

@@ -53,6 +53,10 @@ const Variable* find_variable(std::string_view name) {
   return found == table::k_variables.end() ? nullptr : &*found;
 }
 
+bool is_read_by(const Variable& variable, int version) {
+  return version >= variable.since && (variable.until == 0 || version < variable.until);
+}
+
 std::vector<std::string_view> legal_words(const Variable& variable, int version) {
   std::vector<std::string_view> words;
   for (const KnownWord& known : known_words(variable.words))

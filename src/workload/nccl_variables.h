@@ -109,6 +109,7 @@ struct Variable {
 
 std::span<const Variable> nccl_variables();
 const Variable* find_variable(std::string_view name);
+bool is_read_by(const Variable& variable, int version);
 
 // The words that this NCCL knows. 0: the newest NCCL.
 std::vector<std::string_view> legal_words(const Variable& variable, int version = 0);

@@ -16,8 +16,6 @@
 
 namespace ncclprobe::cli {
 
-using base::Errc;
-
 int exit_code_of(const base::Error& error) {
   switch (error.code) {
   case Errc::invalid_argument:

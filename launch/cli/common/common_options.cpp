@@ -10,8 +10,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Result;
-
 constexpr const char* k_backend_help = "{}; host is Gloo on the CPU";
 
 template <typename T>

@@ -12,10 +12,6 @@
 
 namespace ncclprobe::cli {
 
-using base::Errc;
-using base::fail;
-using base::Result;
-
 Result<void> check_library_name(const std::string& name) {
   constexpr std::array k_names{"nccl", "nvml", "cupti", "cublaslt", model::k_worker_program};
   if (std::find(k_names.begin(), k_names.end(), name) != k_names.end())

@@ -8,9 +8,6 @@
 
 namespace ncclprobe::cli {
 
-using base::Errc;
-using base::Result;
-
 std::string bracketed_list(const std::vector<std::string>& values) {
   std::string list;
   for (const std::string& value : values) {

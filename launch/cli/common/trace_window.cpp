@@ -14,9 +14,6 @@
 namespace ncclprobe::cli {
 
 using namespace analysis::timeline;
-using base::Errc;
-using base::fail;
-using base::Result;
 
 namespace {
 

@@ -24,10 +24,6 @@ struct WindowRequest {
 // Errors: invalid_argument, with examples.
 base::Result<WindowRequest> parse_window(const std::string& text);
 
-inline constexpr const char* k_window_help =
-    "Only this part: times from the begin of the timed part, such as 0:5ms, :500ms or 1.2s:, or "
-    "whole steps, such as step:3 or step:3-5 (from 0)";
-
 // Where a trace and its steps lie, on the clock of the first rank's host, ns.
 struct TraceExtent {
   std::int64_t first_ns = 0; // of any event

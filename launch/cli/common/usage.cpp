@@ -15,8 +15,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Result;
-
 void take(Option& option, const std::string& text) {
   const Result<void> read = text.empty()
                                 ? base::fail(base::Errc::invalid_argument, "its value is empty")

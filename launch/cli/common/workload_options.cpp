@@ -11,9 +11,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Errc;
-using base::fail;
-using base::Result;
 using model::StepCompute;
 using model::StepPattern;
 

@@ -23,7 +23,6 @@ namespace ncclprobe::cli {
 namespace {
 
 namespace doctor = analysis::doctor;
-using base::Result;
 
 int exit_code_of_worst(const std::vector<doctor::Finding>& findings) {
   switch (doctor::worst(findings)) {

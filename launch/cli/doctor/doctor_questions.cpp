@@ -34,8 +34,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Result;
-
 constexpr std::size_t k_piece_bytes = 1 << 20;
 constexpr std::size_t k_most_line_bytes = std::size_t{256} << 20;
 

@@ -18,7 +18,6 @@ namespace {
 
 using analysis::doctor::Case;
 using analysis::doctor::smoke_test_of;
-using base::Result;
 
 model::Timing once() {
   model::Timing timing;

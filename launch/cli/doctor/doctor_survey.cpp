@@ -13,8 +13,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Result;
-
 model::Survey survey_here(const World& world, const DoctorOptions& options,
                           const SurveyedJob& job) {
   launch::WorkerProgram program = with_libraries(job.worker, options.libraries);

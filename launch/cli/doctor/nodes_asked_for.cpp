@@ -17,7 +17,6 @@ namespace ncclprobe::cli {
 namespace {
 
 using analysis::NodeInQuestion;
-using base::Result;
 
 Result<NodeInQuestion> this_host(const World& world) {
   launch::WorkerProgram worker;

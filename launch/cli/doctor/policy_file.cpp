@@ -11,9 +11,6 @@ namespace ncclprobe::cli {
 namespace {
 
 using analysis::Policy;
-using base::Errc;
-using base::fail;
-using base::Result;
 using knowledge::VersionNumber;
 
 Words<double> amount_words() {

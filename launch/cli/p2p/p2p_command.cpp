@@ -13,9 +13,6 @@
 namespace ncclprobe::cli {
 namespace {
 
-using base::Errc;
-using base::Error;
-using base::Result;
 using model::P2pMode;
 
 // The options that sessions and runs need.

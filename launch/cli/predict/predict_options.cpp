@@ -23,9 +23,6 @@ constexpr const char* k_predict_about =
 
 using analysis::cost_model::InterNodeRange;
 using analysis::cost_model::Stated;
-using base::Errc;
-using base::fail;
-using base::Result;
 
 struct Unit {
   std::string_view name;

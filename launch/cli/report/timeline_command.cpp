@@ -22,7 +22,6 @@
 
 namespace ncclprobe::cli {
 
-using base::Result;
 namespace fs = std::filesystem;
 
 namespace {

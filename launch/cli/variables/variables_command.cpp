@@ -42,7 +42,7 @@ Row row_of(const std::string& asked, int version) {
   Row row{asked.substr(0, end), workload::find_variable(asked.substr(0, end)), {}, {}, {}};
   const workload::NcclPlace place{.version = version, .looked_for = {}};
   const model::Setting setting{row.name, asked.substr(std::min(end + 1, asked.size()))};
-  if (end == asked.size() && row.variable && row.variable->since <= version)
+  if (end == asked.size() && row.variable && is_read_by(*row.variable, version))
     return row;
   row.judgement = workload::judge(setting, {{setting.name, setting.value}}, place);
   row.meaning = workload::describe(setting, row.judgement, place);
@@ -140,8 +140,7 @@ int variables_command(const VariablesOptions& options) {
   for (const std::string& asked : options.asked)
     rows.push_back(row_of(asked, version));
   for (const Variable& variable : workload::nccl_variables())
-    if (options.asked.empty() && variable.since <= version &&
-        (variable.until == 0 || version < variable.until))
+    if (options.asked.empty() && is_read_by(variable, version))
       rows.push_back({.name = std::string(variable.name), .variable = &variable});
   const bool misread = std::ranges::any_of(
       rows, [](const Row& row) { return row.judgement.reading >= workload::Reading::limited; });
