@@ -9,7 +9,7 @@
 #include <fstream>
 #include <unistd.h>
 
-int main() {
+NCCLPROBE_TEST_WORKER(describe_self) {
   using namespace ncclprobe;
   // Listed before anything of ours is opened; the listing itself uses one more.
   std::vector<std::string> descriptors;

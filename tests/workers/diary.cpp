@@ -32,7 +32,7 @@ void wait_for(const std::string& wanted) {
 
 } // namespace
 
-int main() {
+NCCLPROBE_TEST_WORKER(diary) {
   using namespace ncclprobe;
   test_worker::Talk talk;
   note("loaded", talk.trial());

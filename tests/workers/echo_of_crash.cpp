@@ -7,7 +7,7 @@
 #include <csignal>
 #include <unistd.h>
 
-int main() {
+NCCLPROBE_TEST_WORKER(echo_of_crash) {
   using namespace ncclprobe;
   test_worker::Talk talk;
   talk.init();

@@ -6,7 +6,7 @@
 
 #include <cstdio>
 
-int main() {
+NCCLPROBE_TEST_WORKER(exit_early) {
   if (!ncclprobe::test_worker::chosen())
     return ncclprobe::test_worker::Talk().behave();
   std::fputs("cannot open libmissing.so\n", stderr);

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-int main() {
+NCCLPROBE_TEST_WORKER(exit_without_done) {
   ncclprobe::test_worker::Talk talk;
   if (!ncclprobe::test_worker::chosen())
     return talk.behave();

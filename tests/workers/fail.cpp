@@ -8,7 +8,7 @@
 #include <string_view>
 #include <unistd.h>
 
-int main() {
+NCCLPROBE_TEST_WORKER(fail) {
   using namespace ncclprobe;
   test_worker::Talk talk;
   if (!test_worker::chosen())

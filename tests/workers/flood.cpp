@@ -7,7 +7,7 @@
 #include <string>
 #include <unistd.h>
 
-int main() {
+NCCLPROBE_TEST_WORKER(flood) {
   std::string line(99, 'x');
   line += '\n';
   std::string block;

@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-int main() {
+NCCLPROBE_TEST_WORKER(garbage) {
   if (!ncclprobe::test_worker::chosen())
     return ncclprobe::test_worker::Talk().behave();
   const char text[] = "NCCL version 2.28.3+cuda13.0\n";

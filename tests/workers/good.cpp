@@ -4,6 +4,6 @@
 // Does everything right.
 #include "talk.h"
 
-int main() {
+NCCLPROBE_TEST_WORKER(good) {
   return ncclprobe::test_worker::Talk().behave();
 }

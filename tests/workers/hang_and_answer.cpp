@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-int main() {
+NCCLPROBE_TEST_WORKER(hang_and_answer) {
   using namespace ncclprobe;
   test_worker::Talk talk;
   if (!test_worker::chosen())

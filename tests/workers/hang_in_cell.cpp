@@ -7,7 +7,7 @@
 #include <csignal>
 #include <unistd.h>
 
-int main() {
+NCCLPROBE_TEST_WORKER(hang_in_cell) {
   using namespace ncclprobe::test_worker;
   Talk talk(chosen() ? Guard::no : Guard::yes);
   if (!chosen())

@@ -9,7 +9,7 @@
 #include <string>
 #include <unistd.h>
 
-int main(int argc, char** argv) {
+NCCLPROBE_TEST_WORKER(inventory) {
   using namespace ncclprobe;
   const char* how = std::getenv("INVENTORY");
   if (how != nullptr && std::string(how) == "exit") {

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-int main() {
+NCCLPROBE_TEST_WORKER(leave_grandchild) {
   if (::fork() == 0)
     while (true)
       ::pause();

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-int main() {
+NCCLPROBE_TEST_WORKER(leave_shared_memory) {
   ncclprobe::test_worker::Talk talk;
   if (!ncclprobe::test_worker::chosen())
     return talk.behave();

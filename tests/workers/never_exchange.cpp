@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-int main() {
+NCCLPROBE_TEST_WORKER(never_exchange) {
   ncclprobe::test_worker::Talk talk;
   if (!ncclprobe::test_worker::chosen())
     return talk.behave();

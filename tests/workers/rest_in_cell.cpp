@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-int main() {
+NCCLPROBE_TEST_WORKER(rest_in_cell) {
   ncclprobe::test_worker::Talk talk;
   talk.init();
   talk.begin_cell(0);

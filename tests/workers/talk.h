@@ -45,4 +45,19 @@ private:
   wire::Start start_;
 };
 
+// A worker of a name: what the program of this name does.
+struct Worker {
+  Worker(const char* worker_name, int (*worker_main)(int, char**));
+  const char* name;
+  int (*main)(int argc, char** argv);
+  const Worker* next;
+};
+
 } // namespace ncclprobe::test_worker
+
+// Begins the worker's main function. All workers are one program, under many names: that is compiled
+// and linked much faster than a program for each.
+#define NCCLPROBE_TEST_WORKER(worker)                                                              \
+  static int worker(int, char**);                                                                  \
+  static const ::ncclprobe::test_worker::Worker worker##_worker(#worker, worker);                  \
+  static int worker([[maybe_unused]] int argc, [[maybe_unused]] char** argv)

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-int main() {
+NCCLPROBE_TEST_WORKER(wait_in_cell) {
   ncclprobe::test_worker::Talk talk;
   if (::fork() == 0)
     while (true)

@@ -11,7 +11,7 @@
 
 using namespace ncclprobe;
 
-int main() {
+NCCLPROBE_TEST_WORKER(wrong_data) {
   test_worker::Talk talk(test_worker::Guard::yes, std::string(base::version()));
   talk.init();
   for (int cell = 0; cell < talk.cells(); ++cell) {
