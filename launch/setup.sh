@@ -31,6 +31,7 @@ packages_optional=(
   clang-format-14
   clang libclang-rt-dev # fuzzers
   mold # links the many test programs faster
+  ccache # compiles again only what changed, in any checkout
   iproute2 # several hosts made of namespaces
 )
 

@@ -4,6 +4,7 @@
 #include "base/enum_names.h"
 #include "knowledge/compatibility.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 #include <nlohmann/json.hpp>
 
@@ -14,7 +15,7 @@ namespace ncclprobe::knowledge {
 namespace {
 
 nlohmann::json vectors() {
-  std::ifstream file(NCCLPROBE_SOURCE_DIR "/tests/knowledge/vectors.json");
+  std::ifstream file(support::source_dir() + "/tests/knowledge/vectors.json");
   return nlohmann::json::parse(file);
 }
 

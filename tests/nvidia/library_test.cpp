@@ -7,6 +7,7 @@
 #include "nvidia/nccl_library.h"
 #include "nvidia/nvml_library.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using namespace ncclprobe;
 
@@ -105,8 +106,8 @@ TEST_CASE("a named library that is not there is unsupported, with its path") {
 }
 
 TEST_CASE("a named file that is no library is unsupported, with the loader's words") {
-  base::Error error =
-      error_of<nvidia::NcclLibrary>(with_library("nccl", NCCLPROBE_SOURCE_DIR "/CMakeLists.txt"));
+  base::Error error = error_of<nvidia::NcclLibrary>(
+      with_library("nccl", support::source_dir() + "/CMakeLists.txt"));
 
   CHECK(error.code == base::Errc::unsupported);
   CHECK_THAT(error.message,

@@ -5,6 +5,7 @@
 #include "store/run_file.h"
 #include "support/catch.h"
 #include "support/example_run.h"
+#include "support/paths.h"
 #include "support/scratch_folder.h"
 
 #include <nlohmann/json.hpp>
@@ -103,7 +104,7 @@ TEST_CASE("h5py alone reads a run file") {
 
   // The first python3 on PATH is often one without the distribution's packages.
   std::string command =
-      fmt::format("/usr/bin/python3 {}/tests/store/read_with_h5py.py {} {}", NCCLPROBE_SOURCE_DIR,
+      fmt::format("/usr/bin/python3 {}/tests/store/read_with_h5py.py {} {}", support::source_dir(),
                   file.string(), (folder / "expected.json").string());
   int status = std::system(command.c_str());
 

@@ -6,6 +6,7 @@
 #include "store/trial_stream.h"
 #include "support/catch.h"
 #include "support/example_run.h"
+#include "support/paths.h"
 #include "support/scratch_folder.h"
 
 #include <cstdlib>
@@ -32,7 +33,7 @@ struct Files {
     REQUIRE(store::fold(file));
     const int made =
         exit_code_of(fmt::format("/usr/bin/python3 {}/tests/store/make_hostile_files.py {}",
-                                 NCCLPROBE_SOURCE_DIR, file.string()));
+                                 support::source_dir(), file.string()));
     if (made == 77)
       NCCLPROBE_SKIP("/usr/bin/python3 has no h5py (package python3-h5py)");
     REQUIRE(made == 0);
@@ -66,7 +67,7 @@ TEST_CASE("no run file makes HDF5 load a library") {
 
   const int code = exit_code_of(
       fmt::format("HDF5_PLUGIN_PATH={} NCCLPROBE_TEST_MARK_FILE={} {}/ncclprobe-report {} 2>&1",
-                  NCCLPROBE_TEST_PLUGINS, mark.string(), NCCLPROBE_BIN_DIR,
+                  NCCLPROBE_TEST_PLUGINS, mark.string(), support::bin_dir(),
                   (files.folder / "filter.h5").string()));
 
   CHECK(code == 2);

@@ -6,6 +6,7 @@
 #include "store/trace_parts.h"
 #include "support/catch.h"
 #include "support/example_run.h"
+#include "support/paths.h"
 #include "support/scratch_folder.h"
 
 using namespace ncclprobe;
@@ -15,7 +16,7 @@ using support::ScratchFolder;
 namespace {
 
 std::string data(const std::string& name) {
-  return *base::read_file(std::string(NCCLPROBE_SOURCE_DIR) + "/tests/store/data/" + name);
+  return *base::read_file(support::source_dir() + "/tests/store/data/" + name);
 }
 
 base::Error refusal_of(const std::filesystem::path& file) {

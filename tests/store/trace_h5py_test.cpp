@@ -7,6 +7,7 @@
 #include "store/trace_file.h"
 #include "support/catch.h"
 #include "support/ddp_trace.h"
+#include "support/paths.h"
 #include "support/program_output.h"
 #include "support/scratch_folder.h"
 
@@ -34,7 +35,7 @@ TEST_CASE("h5py reads every column of a trace, with HDF5's own filters") {
   REQUIRE(store::convert_spools({folder / "a.spool"}, folder / "a.h5", {7, "run-1", "kernels"}));
 
   ProgramOutput output = python(fmt::format("{}/tests/store/read_trace_with_h5py.py {}",
-                                            NCCLPROBE_SOURCE_DIR, (folder / "a.h5").string()));
+                                            support::source_dir(), (folder / "a.h5").string()));
 
   std::uint64_t sum = 0;
   std::uint64_t names = 0;
@@ -81,7 +82,7 @@ TEST_CASE("the example reads a trace with pandas") {
   support::write_ddp_spool(folder / "a.spool", 0, 4'000);
   REQUIRE(store::convert_spools({folder / "a.spool"}, folder / "a.h5", {7, "run-1", "kernels"}));
 
-  ProgramOutput output = python(fmt::format("{}/examples/read_trace.py {}", NCCLPROBE_SOURCE_DIR,
+  ProgramOutput output = python(fmt::format("{}/examples/read_trace.py {}", support::source_dir(),
                                             (folder / "a.h5").string()));
 
   std::uint64_t count = 0;

@@ -5,6 +5,7 @@
 
 #include "base/atomic_file.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 #include <cstdlib>
 #include <sstream>
@@ -16,7 +17,7 @@ void check_golden(const std::string& name, const std::string& text) {
 }
 
 void check_document(const std::string& name, const std::string& text) {
-  std::filesystem::path path = std::filesystem::path(NCCLPROBE_SOURCE_DIR) / name;
+  std::filesystem::path path = support::source_dir() + "/" + name;
   if (const char* accept = std::getenv("NCCLPROBE_ACCEPT_GOLDEN");
       accept && std::string(accept) == "1")
     base::value_or_throw(base::write_file_atomically(path, text));

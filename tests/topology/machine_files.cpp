@@ -4,6 +4,7 @@
 #include "topology/machine_files.h"
 
 #include "support/catch.h"
+#include "support/paths.h"
 #include "topology/paths.h"
 #include "topology/read/read_any.h"
 
@@ -29,7 +30,7 @@ std::optional<std::string> text_of(const std::filesystem::path& path) {
 } // namespace
 
 std::string machine_text(const std::string& name) {
-  auto text = text_of(std::filesystem::path(NCCLPROBE_SOURCE_DIR) / "tests/machines" / name);
+  auto text = text_of(support::source_dir() + "/tests/machines/" + name);
   INFO(name);
   REQUIRE(text);
   return *text;
@@ -44,7 +45,7 @@ Machine read_machine(const std::string& name) {
 }
 
 std::optional<std::string> cloud_text(const std::string& name) {
-  return text_of(std::filesystem::path(NCCLPROBE_SOURCE_DIR) / "../shared/topologies" / name);
+  return text_of(support::source_dir() + "/../shared/topologies/" + name);
 }
 
 const std::vector<std::string>& machine_names() {

@@ -3,6 +3,7 @@
 
 #include "analysis/diagnosis/document_kind.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 #include <filesystem>
 #include <fstream>
@@ -20,7 +21,7 @@ std::string kind_of(std::string_view text, std::size_t piece = 1 << 20) {
 
 std::string content_of(const std::filesystem::path& file) {
   std::ostringstream text;
-  text << std::ifstream(std::filesystem::path(NCCLPROBE_SOURCE_DIR) / file).rdbuf();
+  text << std::ifstream(support::source_dir() + "/" + file).rdbuf();
   return text.str();
 }
 

@@ -4,6 +4,7 @@
 #include "diagnosed.h"
 
 #include "support/catch.h"
+#include "support/paths.h"
 
 #include <algorithm>
 #include <fstream>
@@ -38,7 +39,7 @@ Message message_of(const std::string& line) {
 }
 
 std::vector<Message> messages() {
-  std::ifstream file(NCCLPROBE_SOURCE_DIR "/tests/analysis/diagnosis/messages.txt");
+  std::ifstream file(support::source_dir() + "/tests/analysis/diagnosis/messages.txt");
   std::vector<Message> all;
   for (std::string line; std::getline(file, line);)
     if (!line.starts_with('#'))

@@ -4,6 +4,7 @@
 #include "diagnosed.h"
 
 #include "support/catch.h"
+#include "support/paths.h"
 
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -34,7 +35,7 @@ struct Entry {
 };
 
 nlohmann::json read(const std::string& name) {
-  std::ifstream file(NCCLPROBE_SOURCE_DIR "/tests/analysis/diagnosis/threads/" + name);
+  std::ifstream file(support::source_dir() + "/tests/analysis/diagnosis/threads/" + name);
   REQUIRE(file);
   return nlohmann::json::parse(file);
 }

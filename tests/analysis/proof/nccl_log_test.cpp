@@ -4,13 +4,15 @@
 #include "analysis/proof/nccl_log.h"
 #include "base/atomic_file.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 using namespace ncclprobe;
 using analysis::read_nccl_log;
 
 TEST_CASE("settings, choices and surroundings are read off a log of NCCL 2.28.3") {
   // Lines of a real log of rank 0 on 8 GPUs, most left out.
-  auto text = base::read_file(NCCLPROBE_SOURCE_DIR "/tests/analysis/data/nccl-2.28.3-excerpt.log");
+  auto text =
+      base::read_file(support::source_dir() + "/tests/analysis/data/nccl-2.28.3-excerpt.log");
   REQUIRE(text.has_value());
 
   analysis::NcclLog log = read_nccl_log(*text);

@@ -4,6 +4,7 @@
 #include "analysis/proof/nccl_log.h"
 #include "base/atomic_file.h"
 #include "support/catch.h"
+#include "support/paths.h"
 
 #include <algorithm>
 
@@ -25,7 +26,8 @@ const TunedAlgorithm* tuned_in(const TuningTable& table, std::string_view functi
 
 TEST_CASE("NCCL's table of latencies and bandwidths is read off its log") {
   // From NCCL 2.28.3 on 8 H200 without NVLS.
-  auto text = base::read_file(NCCLPROBE_SOURCE_DIR "/tests/analysis/data/nccl-2.28.3-tuning.log");
+  auto text =
+      base::read_file(support::source_dir() + "/tests/analysis/data/nccl-2.28.3-tuning.log");
   REQUIRE(text.has_value());
 
   const NcclLog log = read_nccl_log(*text);

@@ -8,6 +8,7 @@
 #include "support/catch.h"
 #include "support/golden.h"
 #include "support/json_schema.h"
+#include "support/paths.h"
 
 #include <nlohmann/json.hpp>
 
@@ -47,7 +48,7 @@ model::Run run_with_everything() {
 // Two H200 of a virtual machine, as `ncclprobe p2p` measured them.
 model::Run recorded_run() {
   return base::value_or_throw(
-      store::read_run(std::string(NCCLPROBE_SOURCE_DIR) + "/tests/machines/two-h200-vm-p2p.h5"));
+      store::read_run(support::source_dir() + "/tests/machines/two-h200-vm-p2p.h5"));
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include "store/run_file.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/run_builder.h"
 #include "support/scratch_folder.h"
 
@@ -36,7 +37,7 @@ std::filesystem::path stored_run(const support::ScratchFolder& folder, int batch
 
 // Peak memory of `ncclprobe-report FILE --format FORMAT`, whose exit code must be 0.
 std::int64_t most_memory_bytes(const std::filesystem::path& file, const char* format) {
-  const std::string program = std::string(NCCLPROBE_BIN_DIR) + "/ncclprobe-report";
+  const std::string program = support::bin_dir() + "/ncclprobe-report";
   const pid_t child = ::fork();
   if (child == 0) {
     ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);

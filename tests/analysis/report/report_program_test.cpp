@@ -8,6 +8,7 @@
 #include "store/run_file.h"
 #include "support/catch.h"
 #include "support/golden.h"
+#include "support/paths.h"
 #include "support/scratch_folder.h"
 
 #include <nlohmann/json.hpp>
@@ -39,7 +40,7 @@ public:
   int run(const std::string& arguments) const {
     std::string command =
         fmt::format("cd {} && {}/ncclprobe-report {} >{} 2>stderr", folder_.path().string(),
-                    NCCLPROBE_BIN_DIR, arguments, stdout_);
+                    support::bin_dir(), arguments, stdout_);
     int status = std::system(command.c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }

@@ -11,6 +11,7 @@
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "support/catch.h"
+#include "support/paths.h"
 #include "support/scratch_folder.h"
 
 #include <fmt/format.h>
@@ -131,7 +132,7 @@ public:
   std::string report(const std::string& arguments) const {
     const int status =
         std::system(fmt::format("cd {} && {}/ncclprobe-report job {} >stdout",
-                                folder_.path().string(), NCCLPROBE_BIN_DIR, arguments)
+                                folder_.path().string(), support::bin_dir(), arguments)
                         .c_str());
     REQUIRE(WEXITSTATUS(status) == base::k_exit_ok);
     return base::value_or_throw(base::read_file(folder_ / "stdout"));

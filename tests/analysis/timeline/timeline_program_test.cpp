@@ -12,6 +12,7 @@
 #include "base/exit_code.h"
 #include "support/catch.h"
 #include "support/ddp_trace.h"
+#include "support/paths.h"
 #include "support/scratch_folder.h"
 
 #include <fmt/format.h>
@@ -39,7 +40,7 @@ public:
   int report(const std::string& arguments) const {
     int status = std::system(fmt::format("cd {0} && XDG_CACHE_HOME={0}/cache {1}/ncclprobe-report "
                                          "{2} >stdout 2>stderr",
-                                         folder_.path().string(), NCCLPROBE_BIN_DIR, arguments)
+                                         folder_.path().string(), support::bin_dir(), arguments)
                                  .c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }

@@ -5,6 +5,7 @@
 #include "base/atomic_file.h"
 #include "support/catch.h"
 #include "support/golden.h"
+#include "support/paths.h"
 
 #include <cmath>
 #include <functional>
@@ -261,8 +262,7 @@ TEST_CASE("the promise holds in 4,000 runs of each kind, and docs/method.md has 
   const std::string begin =
       "<!-- made by tests/analysis/verdict/verdict_simulation_test.cpp -->\n\n";
   const std::string end = "\n<!-- end -->";
-  auto method = base::value_or_throw(
-      base::read_file(std::filesystem::path(NCCLPROBE_SOURCE_DIR) / "docs/method.md"));
+  auto method = base::value_or_throw(base::read_file(support::source_dir() + "/docs/method.md"));
   std::size_t from = method.find(begin), to = method.find(end);
   REQUIRE(from != std::string::npos);
   REQUIRE(to != std::string::npos);

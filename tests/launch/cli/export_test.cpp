@@ -7,6 +7,7 @@
 #include "store/trace_convert.h"
 #include "support/catch.h"
 #include "support/ddp_trace.h"
+#include "support/paths.h"
 #include "support/program_output.h"
 #include "support/scratch_folder.h"
 
@@ -29,7 +30,7 @@ ProgramOutput run(const std::string& command) {
 }
 
 ProgramOutput export_with(const std::string& arguments) {
-  return run(fmt::format("{}/ncclprobe-report export {}", NCCLPROBE_BIN_DIR, arguments));
+  return run(fmt::format("{}/ncclprobe-report export {}", support::bin_dir(), arguments));
 }
 
 // Two ranks, 1,200 kernels each, in trial 7.
@@ -171,7 +172,7 @@ TEST_CASE("export --perfetto is what Perfetto's own schema says") {
 
   ProgramOutput decoded = run(fmt::format("protoc --proto_path={0}/tests/analysis/export "
                                           "--decode=perfetto.protos.Trace perfetto.proto < {1}",
-                                          NCCLPROBE_SOURCE_DIR, out));
+                                          support::source_dir(), out));
 
   REQUIRE(decoded.exit_code == 0);
   auto count = [&](const std::string& what) {
@@ -191,7 +192,7 @@ TEST_CASE("export --perfetto is what Perfetto's own schema says") {
   REQUIRE(run(fmt::format(
                   "protoc --proto_path={0}/tests/analysis/export "
                   "--decode=perfetto.protos.Trace perfetto.proto < {1} | grep -cE '^ *[0-9]+[: ]'",
-                  NCCLPROBE_SOURCE_DIR, out))
+                  support::source_dir(), out))
               .text == "0\n");
 }
 
@@ -232,7 +233,8 @@ TEST_CASE("neither the run file of a folder of traces nor a run that is added is
         fmt::format("predict {0}/other.h5 --also {0}/run.h5 -o {0}/run.h5 --ranks 8",
                     folder.path().string())}) {
     INFO(arguments);
-    ProgramOutput output = run(fmt::format("{}/ncclprobe-report {}", NCCLPROBE_BIN_DIR, arguments));
+    ProgramOutput output =
+        run(fmt::format("{}/ncclprobe-report {}", support::bin_dir(), arguments));
     INFO(output.text);
     REQUIRE(output.exit_code == 2);
     REQUIRE(output.text.find("run.h5 is the run file") != std::string::npos);
@@ -251,9 +253,9 @@ TEST_CASE("the file of a run that lies in parts is no output, nor are its traces
   std::filesystem::create_directories(folder / "run.trace");
 
   ProgramOutput over =
-      run(fmt::format("{0}/ncclprobe-report {1} -o {1}", NCCLPROBE_BIN_DIR, run_file.string()));
+      run(fmt::format("{0}/ncclprobe-report {1} -o {1}", support::bin_dir(), run_file.string()));
   ProgramOutput read = run(
-      fmt::format("{}/ncclprobe-report {}", NCCLPROBE_BIN_DIR, (folder / "run.trace").string()));
+      fmt::format("{}/ncclprobe-report {}", support::bin_dir(), (folder / "run.trace").string()));
 
   INFO(over.text);
   INFO(read.text);
@@ -267,7 +269,7 @@ TEST_CASE("a trace file by itself is reported as its timeline") {
   support::ScratchFolder folder;
   std::string trace = two_ranks(folder);
 
-  ProgramOutput output = run(fmt::format("{}/ncclprobe-report {}", NCCLPROBE_BIN_DIR, trace));
+  ProgramOutput output = run(fmt::format("{}/ncclprobe-report {}", support::bin_dir(), trace));
 
   INFO(output.text);
   REQUIRE(output.exit_code == 0);
@@ -314,7 +316,7 @@ TEST_CASE("spools in a folder that is not ours to write are read all the same") 
                                std::filesystem::perm_options::remove);
 
   ProgramOutput output =
-      run(fmt::format("{}/ncclprobe-report {}", NCCLPROBE_BIN_DIR, folder.path().string()));
+      run(fmt::format("{}/ncclprobe-report {}", support::bin_dir(), folder.path().string()));
   std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_write,
                                std::filesystem::perm_options::add);
 
