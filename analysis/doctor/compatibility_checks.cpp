@@ -41,7 +41,7 @@ void judge_runtime(const model::Survey& survey, const char* id, const VersionNum
                   driver_cuda_version(survey), cuda.text(), where),
       fmt::format("all features from driver {}, minimum driver {}", text_of(fit.full),
                   text_of(fit.least))};
-  const std::string what = fmt::format("the driver's support for the {}: {}; {}", runtime,
+  const std::string what = fmt::format("driver support for the {}: {}; {}", runtime,
                                        to_string(fit.verdict), advice.newest_text);
   using enum knowledge::DriverVerdict;
   switch (fit.verdict) {
@@ -191,7 +191,7 @@ std::string remedy_of_nccl(const knowledge::ComputeCapability& gpu, knowledge::M
 Remedy remedy_of_torch(knowledge::CpuKind cpu) {
   return [cpu](const knowledge::ComputeCapability& gpu, knowledge::Misfit misfit) {
     const std::string wheels = knowledge::wheels_for(gpu, misfit, cpu);
-    return wheels.empty() ? fmt::format("take {}", knowledge::build_for(gpu, misfit)) : wheels;
+    return wheels.empty() ? fmt::format("use {}", knowledge::build_for(gpu, misfit)) : wheels;
   };
 }
 

@@ -77,7 +77,7 @@ void check_sharing(const model::Survey& survey, Findings& into) {
                "nvidia-smi -i GPUS -mig 0 (administrator, no process on the GPU)");
     if (gpu.mps_clients == true)
       gpus.bad("D08", Severity::warn, "processes share a GPU through MPS", gpu, "",
-               "other processes' kernels run between ours: times mean little", "");
+               "other processes' kernels run between ours: times are unreliable", "");
     if (gpu.processes)
       for (const model::GpuProcess& process : *gpu.processes)
         gpus.bad("D08", Severity::warn, "other processes use the GPUs", gpu, text_of(process),

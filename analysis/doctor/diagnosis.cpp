@@ -62,10 +62,10 @@ std::string meaning_of(const Case& one, const Finding& root) {
       {"D04",
        "runtime and driver do not match: update the driver, or use a build for an older CUDA"},
       {"D05", "the build contains no code for these GPUs: 'no kernel image is available'"},
-      {"D06", "two copies of a library in one process"},
+      {"D06", "two copies of a library are loaded into one process"},
       {"D07", "ranks and GPUs are assigned wrongly"},
-      {"D08", "a GPU's compute mode keeps programs out"},
-      {"D09", "the NVLink fabric is not ready: fix its manager first"},
+      {"D08", "a GPU's compute mode does not admit these programs"},
+      {"D09", "the NVLink fabric is not ready: fix the fabric manager first"},
       {"D20", "other processes use the GPUs' memory"},
   };
   for (const Meaning& meaning : k_meanings)
@@ -82,9 +82,8 @@ std::string meaning_of(const Case& one, const Finding& root) {
   if (root.id == "D27" && one.smoke_tests.empty())
     return root.what;
   if (root.id == "D27")
-    return wrong ? "collectives deliver wrong data: use no result of this machine"
-                 : "each part looks right, but they do not work together: see the workers' last "
-                   "output";
+    return wrong ? "collectives deliver wrong data: do not use results from this machine"
+                 : "each part looks right, but together they fail: see the workers' last output";
   return "settings or limits of the environment: " + root.fix;
 }
 
@@ -108,9 +107,9 @@ std::string conclude(const Case& one, const Finding& root, const std::vector<Fin
       (possible ? maybe : apart).push_back(fmt::format("{}, {}", other.id, other.what));
     }
   if (!maybe.empty())
-    text += fmt::format(". It may also explain (not proven): {}", fmt::join(maybe, "; "));
+    text += fmt::format(". It may also have caused (not proven): {}", fmt::join(maybe, "; "));
   if (!apart.empty())
-    text += fmt::format(". Other failures, with no visible connection: {}", fmt::join(apart, "; "));
+    text += fmt::format(". Other failures, apparently unrelated: {}", fmt::join(apart, "; "));
   return text;
 }
 

@@ -71,9 +71,9 @@ void add_finding(const Finding& finding, int ranks, std::size_t hosts, Section& 
     return;
   to.add_each("          seen", evidence_lines(finding), k_detail_hang);
   if (!finding.follows_from.empty())
-    to.add("          why", "follows from " + finding.follows_from, k_detail_hang);
+    to.add("          why", "caused by " + finding.follows_from, k_detail_hang);
   else if (!finding.may_be_of.empty())
-    to.add("          why", "possibly caused by " + base::join(finding.may_be_of, ", or of "),
+    to.add("          why", "possibly caused by " + base::join(finding.may_be_of, ", or by "),
            k_detail_hang);
   if (!finding.cost.empty())
     to.add("          costs", finding.cost, k_detail_hang);
@@ -92,10 +92,9 @@ TablePtr chain_table(const Case& one) {
   TableOf<ChainLink> table(software_chain(one));
   table.add_fields();
   table.show_left("part", &ChainLink::part);
-  table.show_left("version", [](const auto& link) {
-    return link.problem.empty() ? link.version : "not there";
-  });
-  table.show_left("really loaded from",
+  table.show_left("version",
+                  [](const auto& link) { return link.problem.empty() ? link.version : "missing"; });
+  table.show_left("loaded from",
                   [](const auto& link) { return link.problem.empty() ? link.path : ""; });
   table.show_left("ranks", [all = one.ranks()](const auto& link) {
     return static_cast<int>(link.ranks.size()) >= all ? "all" : model::format_ranks(link.ranks);

@@ -41,7 +41,7 @@ void GpuFindings::finish(const char* id, const char* well, const std::vector<std
   if (!untold.empty())
     into.add_host(survey_, {id,
                             Severity::unknown,
-                            fmt::format("part of the data for '{}' is unknown", well),
+                            fmt::format("'{}' cannot be confirmed: some data is missing", well),
                             untold,
                             "",
                             "nvidia-smi -q",

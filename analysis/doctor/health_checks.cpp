@@ -258,7 +258,7 @@ void check_health(const Case& one, Findings& into) {
             gpu.remap_failed || gpu.retired_pages || gpu.ecc_on == false},
            {"NVLink errors", gpu.active_nvlinks.value_or(0) == 0 || !gpu.nvlink_errors.empty()}},
           untold_memory);
-      note_untold(gpu, {{"what slows it down", gpu.throttle_reasons.has_value()}}, untold_clocks);
+      note_untold(gpu, {{"throttle reasons", gpu.throttle_reasons.has_value()}}, untold_clocks);
     }
     memory.finish("D11", "no memory or link errors", untold_memory, into);
     clocks.finish("D22", "nothing slows the GPUs down", untold_clocks, into);

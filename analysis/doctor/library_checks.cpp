@@ -48,18 +48,18 @@ bool check_doubles(const model::Survey& survey, Findings& into) {
       seen.push_back(fmt::format("{} ({})", library->path, library->soname));
     }
     bool two_majors = majors.size() > 1;
-    into.add(survey,
-             {"D06",
-              two_majors ? Severity::fail : Severity::warn,
-              two_majors
-                  ? fmt::format("two major versions of {} are loaded into one process", family)
-                  : fmt::format("{} is loaded twice", family),
-              seen,
-              two_majors ? "one gets handles of the other: invalid resource handle, or a crash"
-                         : "each has its own state: one does not know the other's communicators",
-              "keep one on LD_LIBRARY_PATH; pip list | grep nvidia shows those of wheels",
-              {},
-              {}});
+    into.add(
+        survey,
+        {"D06",
+         two_majors ? Severity::fail : Severity::warn,
+         two_majors ? fmt::format("two major versions of {} are loaded into one process", family)
+                    : fmt::format("{} is loaded twice", family),
+         seen,
+         two_majors ? "one cannot use the other's handles: invalid resource handle, or a crash"
+                    : "each copy has its own state and does not know the other's communicators",
+         "keep one on LD_LIBRARY_PATH; pip list | grep nvidia shows those of wheels",
+         {},
+         {}});
   }
   return found;
 }

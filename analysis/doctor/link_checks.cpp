@@ -55,15 +55,14 @@ void check_nvlinks(const model::Survey& survey, Findings& into, bool& anything) 
                              {},
                              {}});
     else if (one.state == bridged)
-      into.add_host(survey,
-                    {"D12",
-                     Severity::info,
-                     "only part of the NVLinks is up, equally on all GPUs: are bridges missing?",
-                     {seen},
-                     "none if no more bridges are installed",
-                     "nvidia-smi nvlink -s; ncclprobe topo shows which GPUs are connected",
-                     {},
-                     {}});
+      into.add_host(survey, {"D12",
+                             Severity::info,
+                             "each GPU has the same number of NVLinks down: are bridges missing?",
+                             {seen},
+                             "none if no more bridges are installed",
+                             "nvidia-smi nvlink -s; ncclprobe topo shows which GPUs are connected",
+                             {},
+                             {}});
     else
       into.add_host(survey,
                     {"D12",

@@ -63,9 +63,8 @@ void check_interfaces(const Case& one, const model::Survey& survey, Findings& in
         survey,
         {"D18",
          Severity::fail,
-         fmt::format(
-             "NCCL would use {} to connect to the other hosts, but it does not leave this host",
-             first.name),
+         fmt::format("NCCL would use {} to connect to other hosts, but it reaches only this host",
+                     first.name),
          seen,
          "the start hangs or ends with 'connection refused'",
          "export NCCL_SOCKET_IFNAME=NAME with an interface that the hosts share (ip -br addr)",
@@ -135,7 +134,7 @@ void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
                    Severity::warn,
                    "active RoCE ports have no GID",
                    nameless,
-                   "NCCL cannot connect over them: RDMA needs a GID as a socket needs an address",
+                   "NCCL cannot connect over them: RDMA needs a GID as its address",
                    "give the port's network interface an address; in a container use the host's "
                    "network (docker run --network host), because GIDs belong to it",
                    {},

@@ -190,7 +190,7 @@ void check_algorithms(const SmokeTest& smoke_test, Findings& into) {
   }
   into.add({"D23",
             Severity::info,
-            fmt::format("NCCL took, {}: {}", where_it_ran(smoke_test), fmt::join(choices, ", ")),
+            fmt::format("NCCL chose, {}: {}", where_it_ran(smoke_test), fmt::join(choices, ", ")),
             seen,
             "",
             "ncclprobe run --proof shows it for every size",

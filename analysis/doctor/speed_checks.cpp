@@ -60,7 +60,7 @@ void judge(const SmokeTest& smoke_test, const SmokeTestCell& cell, const NodeLin
             severity,
             fmt::format("{}: {}", what,
                         verdict.verdict == RangeLevel::unknown
-                            ? "there is no reference to compare it with"
+                            ? "there is no reference value to compare it with"
                             : fmt::format("the speed is {}", to_string(verdict.verdict))),
             seen,
             bad ? "every training step waits for it" : "",

@@ -91,7 +91,7 @@ void judge(const Case& one, const SmokeTest& smoke_test, Findings& into) {
         Severity::warn,
         "NCCL uses host memory or the network although the GPUs can access each other directly",
         near,
-        "bandwidth and latency are those of the detour",
+        "lower bandwidth and higher latency",
         "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,P2P,GRAPH gives the reason; ncclprobe p2p "
         "--methods ce,staged compares the transports",
         {},

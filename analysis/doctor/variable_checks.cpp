@@ -57,7 +57,7 @@ constexpr Leftover k_leftovers[] = {
     {"NCCL_P2P_DISABLE", "1",
      "GPUs exchange data through host memory, or the network, instead of NVLink or PCIe",
      Severity::warn, k_not_direct},
-    {"NCCL_SHM_DISABLE", "1", "ranks on a host that lack P2P communicate over the network",
+    {"NCCL_SHM_DISABLE", "1", "ranks on one host without P2P communicate over the network",
      Severity::warn},
     {"NCCL_IB_DISABLE", "1", "RDMA adapters are not used: TCP between hosts", Severity::warn,
      "network Socket"},

@@ -58,7 +58,7 @@ Era era_of(const model::Xid& xid, const model::KernelLog& log) {
 
 std::string age_text(const std::optional<std::int64_t>& age_s) {
   if (!age_s)
-    return "of unknown age";
+    return "age unknown";
   if (*age_s < k_hour_s)
     return fmt::format("{} min ago", *age_s / 60);
   return *age_s < 2 * k_old_s ? fmt::format("{} h ago", *age_s / k_hour_s)

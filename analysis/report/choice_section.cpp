@@ -109,7 +109,7 @@ TablePtr choices_table(const Timeline& timeline, const std::vector<ChoiceRow>& r
   table.add("channel_times", [](ChoiceRow row) { return channels_value(row->second.channels); });
   show("median", unit, median_ns);
   show("mean", unit, mean_ns).dispensable(2);
-  show_aligned(table, "of it wait", unit, [=](ChoiceRow row) -> std::optional<Aligned> {
+  show_aligned(table, "wait", unit, [=](ChoiceRow row) -> std::optional<Aligned> {
     const NcclChoiceTime& time = row->second;
     if (time.timed == 0 || !knows_waits)
       return std::nullopt;
@@ -176,8 +176,8 @@ Report choices_report(const Timeline& timeline) {
     report.sections.push_back(
         {"channels",
          fmt::format(
-             "NCCL's channels, {}: the fastest and the slowest with its number, and how far "
-             "apart their starts and ends are",
+             "NCCL's channels, {}: the fastest and the slowest (with its number), and the spread "
+             "of their starts and ends",
              unit_of_channels(with_channels).name),
          {choices_view(channels_table(timeline, with_channels), with_channels),
           Text{"", "Medians, by the GPU's clock.", 2}}});

@@ -57,18 +57,17 @@ Section messages_section(const MessageWaits& found) {
   std::uint64_t halves = met + all.unmatched_halves();
   if (halves + all.kernels_untold + all.without_kernel == 0)
     return {"messages"};
-  std::string text = "No send or receive is known by its ranks.";
+  std::string text = "The ranks of sends and receives are unknown.";
   if (halves > 0)
     text = fmt::format("{} of sends and receives were matched with their other side.",
                        share(met, halves));
   if (all.sent_ahead > 0)
-    text += fmt::format(" {} had ended before their receive began, and did not wait.",
+    text += fmt::format(" {} ended before the receive began, and did not wait.",
                         count_of(all.sent_ahead, "send", "sends"));
   if (all.clock_unknown > 0)
-    text += fmt::format(" {} are of ranks whose clock is not known.", grouped(all.clock_unknown));
+    text += fmt::format(" {} belong to ranks whose clock is unknown.", grouped(all.clock_unknown));
   if (all.kernels_untold > 0)
-    text += fmt::format(" It is unknown what {} send or receive (the run file has that, the "
-                        "trace alone does not).",
+    text += fmt::format(" It is unknown what {} send or receive: only the run file has that.",
                         count_of(all.kernels_untold, "kernel", "kernels"));
   if (all.without_kernel > 0)
     text += fmt::format(" {} that NCCL reported have no kernel.",

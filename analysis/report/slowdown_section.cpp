@@ -15,11 +15,11 @@ constexpr FindingKind k_too_few_kernels{"too_few_kernels", Severity::note,
                                         "{what}: no kind of kernel ran both ways often enough."},
     k_not_slowed{
         "not_slowed", Severity::note,
-        "{what}: the difference from alone is below twice the clocks' error of {error:.3f} "
-        "({kinds} that ran both ways often enough)."},
+        "{what}: the difference from running alone is less than twice the clocks' error of "
+        "{error:.3f} (from {kinds} that ran both ways often enough)."},
     k_slowed{"slowed", Severity::note,
-             "{what} takes {ratio:.3f}{error_words} times as long as alone ({kinds} that ran both "
-             "ways often enough)."};
+             "{what} takes {ratio:.3f}{error_words} times as long as alone (from {kinds} that ran "
+             "both ways often enough)."};
 
 std::string kernel_name(const Timeline& timeline, const KernelSlowdown& one) {
   constexpr std::size_t k_most = 72;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr FindingKind k_lateness_unknown{
     "lateness_unknown", Severity::warning,
-    "Not known: each of the {collectives} collectives has only one rank on the common clock. The "
+    "Unknown: each of the {collectives} collectives has only one rank on the common clock. The "
     "others left no trace, or their hosts' clocks were never compared."},
     k_late_now_and_then{
         "late_now_and_then", Severity::warning,
@@ -151,8 +151,8 @@ Section stragglers_section(const Stragglers& found, const std::string& place) {
                               unit_of(found.ranks).name, found.per_step ? "step" : "collective");
   section.blocks = {
       Text{"",
-           fmt::format("Start skew of {} collectives ({} seen on all ranks that they are known to "
-                       "have, {} on one only): median {}, 99% within {}, largest {}.",
+           fmt::format("Start skew of {} collectives ({} seen on all of their known ranks, {} on "
+                       "one only): median {}, 99% within {}, largest {}.",
                        grouped(skew.collectives), grouped(skew.complete), grouped(skew.single),
                        with_interval(*skew.median, skew.median_interval),
                        with_interval(*skew.p99, skew.p99_interval), format_us(*skew.largest)),

@@ -19,11 +19,11 @@ constexpr int k_timeline_hang = 10;
 
 constexpr FindingKind k_no_kernels{
     "no_kernels_traced", Severity::warning,
-    "no kernels were traced: communication is what NCCL reported of its channels, and computation "
-    "is unknown{heard}"},
+    "no kernels were traced: communication is known from NCCL's channels only, and computation is "
+    "unknown{heard}"},
     k_ranks_without_trace{"ranks_without_trace", Severity::warning,
-                          "{which}, so who came last and who waited there is not known, and all "
-                          "of it counts as transfer"};
+                          "{which}. It is unknown who came last or waited there: all of that "
+                          "time counts as transfer"};
 
 class HeadingSection {
 public:
@@ -44,16 +44,16 @@ public:
     }
     line("Timeline", heading_.title);
     line("Traced",
-         fmt::format("{}, {}; {} kernels, {} copies, {} NCCL operations{}",
-                     count_of(timeline_.ranks.size(), "rank", "ranks"),
-                     steps > 0 ? grouped(steps) + " steps" : "no steps (all is one)",
-                     grouped(kernels), grouped(copies), grouped(operations),
-                     without > 0 ? fmt::format("; {} without times, left out", grouped(without))
-                                 : ""));
+         fmt::format(
+             "{}, {}; {} kernels, {} copies, {} NCCL operations{}",
+             count_of(timeline_.ranks.size(), "rank", "ranks"),
+             steps > 0 ? grouped(steps) + " steps" : "no steps (the whole trace counts as one)",
+             grouped(kernels), grouped(copies), grouped(operations),
+             without > 0 ? fmt::format("; {} without times are left out", grouped(without)) : ""));
     if (from_nccl)
       found("", {&k_no_kernels,
-                 {{"heard", heard ? "; some times are the host's, late by an unknown "
-                                    "time"
+                 {{"heard", heard ? "; some times were taken by the host, late by an "
+                                    "unknown amount"
                                   : ""}}});
     line("Clock", clock_text());
     for (const std::string& remark : clock_remarks())
@@ -63,15 +63,14 @@ public:
     const JoinCounts& joins = timeline_.joins;
     if (joins.operations > 0)
       line("Joined",
-           fmt::format("{}channels {}; proxy steps {}{}", kernels_joined(from_nccl),
+           fmt::format("{}channels: {}; proxy steps: {}{}", kernels_joined(from_nccl),
                        share(joins.channels_joined, joins.channels),
                        share(joins.proxy_steps_joined, joins.proxy_steps), outside_text()));
     if (std::uint64_t told = timeline_.ledger.calls_told)
-      line("",
-           fmt::format("calls joined with the schedule's operations by their time: CUPTI agrees "
-                       "for {}",
-                       share(told - timeline_.ledger.calls_unlike, told)));
-    line("Cost", heading_.cost.empty() ? "of tracing: unknown, no untraced trial beside this one"
+      line("", fmt::format(
+                   "calls were joined with the schedule's operations by time; CUPTI confirms {}",
+                   share(told - timeline_.ledger.calls_unlike, told)));
+    line("Cost", heading_.cost.empty() ? "of tracing: unknown (no untraced trial to compare with)"
                                        : "of tracing: " + heading_.cost);
     for (const std::string& note : heading_.notes)
       line("Note", note);
@@ -92,27 +91,27 @@ private:
     const JoinCounts& joins = timeline_.joins;
     if (joins.kernels == 0 && from_nccl)
       return ""; // there are none to join
-    return fmt::format("kernels with NCCL's operations {}, of these {} by time alone; operations "
-                       "with kernels {}; ",
-                       share(joins.kernels_by_key + joins.kernels_by_time, joins.kernels),
-                       grouped(joins.kernels_by_time),
-                       share(joins.operations_joined, joins.operations));
+    return fmt::format(
+        "kernels with NCCL's operations: {}, {} of them by time alone; operations with "
+        "kernels: {}; ",
+        share(joins.kernels_by_key + joins.kernels_by_time, joins.kernels),
+        grouped(joins.kernels_by_time), share(joins.operations_joined, joins.operations));
   }
 
   std::string outside_text() const {
     const JoinCounts& joins = timeline_.joins;
     std::string overwritten;
     if (joins.channels_overwritten > 0)
-      overwritten = fmt::format("; {} channels' times by the GPU's clock are left out: later "
-                                "kernels overwrote them before NCCL read them",
+      overwritten = fmt::format("; {} channels have no time by the GPU's clock: later kernels "
+                                "overwrote it before NCCL read it",
                                 grouped(joins.channels_overwritten));
     if (joins.channels_compared == 0)
       return overwritten;
     if (*joins.worst_outside_ns <= 0)
-      return overwritten + "; by the GPU's clock all channels ran within their kernels";
+      return overwritten + "; by the GPU's clock, all channels ran within their kernels";
     return overwritten +
-           fmt::format("; by the GPU's clock channels of {} of {} operations ran outside of their "
-                       "kernels by more than that clock's error, up to {} us",
+           fmt::format("; by the GPU's clock, channels of {} of {} operations ran outside their "
+                       "kernels, by up to {} us, which is more than the clock's error",
                        grouped(joins.channels_outside), grouped(joins.channels_compared),
                        us(static_cast<double>(*joins.worst_outside_ns)));
   }
@@ -121,7 +120,7 @@ private:
     const Clocks& clocks = timeline_.clocks;
     std::string text = clocks.hosts <= 1 ? "one host: all ranks share its clock"
                                          : fmt::format("{} hosts", clocks.hosts);
-    // Among several hosts the first may have one supervisor, whose clock is its own.
+    // With several hosts, the first may have only one supervisor.
     if (clocks.same_host_readings > 0 && (clocks.hosts <= 1 || clocks.same_host_error_ns > 0))
       text += fmt::format(", checked by {} to +- {} us{}",
                           count_of(clocks.same_host_readings, "reading", "readings"),
@@ -132,30 +131,30 @@ private:
     if (clocks.hosts > 1) {
       const double error_ns = clocks.worst_host_error_ns();
       if (clocks.inferred_hosts > 0)
-        text += fmt::format(
-            ", {} never compared, but aligned by {} collectives (none can end on a rank before all "
-            "ranks have begun) to +- {} us",
-            clocks.inferred_hosts + 1 == clocks.hosts
-                ? "their clocks were"
-                : fmt::format("the clocks of {} were", clocks.inferred_hosts),
-            grouped(clocks.inferred_from), us(error_ns));
+        text += fmt::format("; {} never compared, but aligned to +- {} us by {} collectives (none "
+                            "can end before all ranks have begun)",
+                            clocks.inferred_hosts + 1 == clocks.hosts
+                                ? "their clocks were"
+                                : fmt::format("the clocks of {} were", clocks.inferred_hosts),
+                            us(error_ns), grouped(clocks.inferred_from));
       else
-        text += fmt::format(", their clocks known to +- {} us", us(error_ns));
+        text += fmt::format(", whose clocks are known to +- {} us", us(error_ns));
       if (!clocks.all_known())
-        text += "; some hosts' clocks were never compared: their ranks are left out of everything "
-                "between ranks";
+        text += "; some hosts' clocks were never compared: comparisons between ranks leave out "
+                "their ranks";
     }
     const auto gpus = static_cast<std::size_t>(std::ranges::count_if(
         clocks.ranks, [](const auto& rank) { return rank.second.gpu.has_value(); }));
     if (gpus > 0)
-      text += fmt::format("; clocks of {} known to +- {} us", count_of(gpus, "GPU", "GPUs"),
+      text += fmt::format("; clocks of {} are known to +- {} us", count_of(gpus, "GPU", "GPUs"),
                           us(clocks.worst_gpu_error_ns()));
     if (const auto among_ns = clocks.worst_error_among_gpus_ns())
-      text += fmt::format(", with their collectives to each other to +- {} us", us(*among_ns));
+      text +=
+          fmt::format(", and with collectives to +- {} us relative to each other", us(*among_ns));
     return text;
   }
 
-  // What readings and clocks do not fit the rest.
+  // Readings and clocks that contradict the rest.
   std::vector<std::string> clock_remarks() const {
     const Clocks& clocks = timeline_.clocks;
     auto clock_of = [](int rank, trace::ClockKind kind) {
@@ -164,21 +163,19 @@ private:
     };
     std::vector<std::string> remarks;
     for (const Clocks::Contradicted& one : clocks.contradicted)
-      remarks.push_back(fmt::format("a reading of {} is left out, because the others contradict it "
-                                    "by {} us: {:.3f} s after the "
-                                    "first reading",
-                                    clock_of(one.rank, one.kind), us(one.by_ns),
-                                    one.after_first_ns / 1e9));
+      remarks.push_back(fmt::format("a reading of {}, {:.3f} s after the first, is left out: the "
+                                    "others contradict it by {} us",
+                                    clock_of(one.rank, one.kind), one.after_first_ns / 1e9,
+                                    us(one.by_ns)));
     if (clocks.contradicted_events > 0)
-      remarks.push_back(fmt::format(
-          "{} left out of the comparison of clocks, because all else "
-          "contradicts them",
-          count_of(clocks.contradicted_events, "NCCL event is", "NCCL NCCL events are")));
+      remarks.push_back(
+          fmt::format("{} left out of the comparison of clocks (contradicted by everything else)",
+                      count_of(clocks.contradicted_events, "NCCL event is", "NCCL events are")));
     for (const Clocks::Bent& one : clocks.bent) {
       std::string text = clock_of(one.rank, one.kind);
       if (one.pieces > 1)
-        text += fmt::format(" does not run at one rate: it is fitted in {} parts, which adds {} "
-                            "us to its error",
+        text += fmt::format(" changes its rate: it is fitted in {} parts, which adds {} us to its "
+                            "error",
                             one.pieces, us(one.bend_ns));
       if (one.widened_ns > 0)
         text += fmt::format("{} its readings contradict each other, which adds {} us to its "
@@ -188,7 +185,7 @@ private:
     }
     for (int rank : clocks.collectives_unused)
       remarks.push_back(clock_of(rank, trace::ClockKind::globaltimer) +
-                        " is taken from its readings alone, because collectives contradict them");
+                        " is fitted to its readings alone, because collectives contradict them");
     if (remarks.size() > k_most_rows) {
       const std::size_t more = remarks.size() - k_most_rows;
       remarks.resize(k_most_rows);
@@ -199,9 +196,9 @@ private:
 
   static std::string physics_text(const PhysicsCheck& physics, const char* what) {
     if (physics.checked == 0)
-      return fmt::format("none of {} {} is left to check the clocks: all were used to align them",
+      return fmt::format("all {} {} were used to align the clocks: none is left to check them",
                          grouped(physics.made_the_clocks), what);
-    std::string text = fmt::format("{} violations in {} {}, least margin {} us",
+    std::string text = fmt::format("{} violations in {} {}, smallest margin {} us",
                                    grouped(physics.violations), grouped(physics.checked), what,
                                    us(static_cast<double>(*physics.worst_margin_ns)));
     if (physics.violations > 0)
@@ -215,13 +212,12 @@ private:
     std::string text;
     const PhysicsCheck& collectives = timeline_.physics;
     if (collectives.checked + collectives.made_the_clocks > 0)
-      text = physics_text(collectives,
-                          "collectives that cannot end on a rank before all ranks have begun");
+      text = physics_text(collectives, "collectives that cannot end before all ranks have begun");
     if (timeline_.messages.all.physics.checked > 0)
       text += (text.empty() ? "" : "; ") +
               physics_text(timeline_.messages.all.physics,
                            "receives that cannot end before their send has begun");
-    return text.empty() ? "no collective or receive to check the clocks by" : text;
+    return text.empty() ? "no collective or receive to check the clocks with" : text;
   }
 
   std::string losses_text() const {
@@ -229,8 +225,8 @@ private:
     std::string named;
     for (auto [name, count] : {std::pair{"dropped by the library", ledger.dropped_by_library},
                                {"without times", ledger.no_times},
-                               {"our queue was full", ledger.own_queue},
-                               {"could not be written", ledger.file},
+                               {"because our queue was full", ledger.own_queue},
+                               {"that could not be written", ledger.file},
                                {"of unknown kind", ledger.unknown_record}})
       if (count > 0)
         named += fmt::format("{}{} {}", named.empty() ? " (" : ", ", grouped(count), name);
@@ -245,7 +241,7 @@ private:
             : fmt::format("{} lost{}; launches were not counted", grouped(ledger.named_losses()),
                           named);
     if (ledger.surplus().value_or(0) > 0)
-      text += fmt::format("; {} kernels more than launches", grouped(*ledger.surplus()));
+      text += fmt::format("; {} more kernels than launches", grouped(*ledger.surplus()));
     if (ledger.plugin > 0)
       text += fmt::format("; {} of NCCL's events lost", grouped(ledger.plugin));
     return text;

@@ -80,7 +80,7 @@ TablePtr parts_table(std::vector<PartsRow> all, const TimelineHeading& heading,
       .titled(computes && communicates ? "overlap" : "", {Unit::percent});
   show_exposed("wait", &StepParts::exposed_wait_ns);
   show_exposed("transfer", &StepParts::exposed_transfer_ns);
-  show("both +-",
+  show("+- each",
        std::ranges::any_of(table.rows(), [](auto& row) { return row.wait_error_ns > 0; }),
        [](auto& row) { return row.wait_error_ns; });
   show("copies", any(&StepParts::memory_ns), [](auto& row) { return row.parts.memory_ns; });
@@ -109,7 +109,7 @@ Block known_waits(const std::vector<RankTimeline>& ranks) {
     matched += rank.matched;
   }
   return Text{"",
-              fmt::format("Waits are known for {} of all communication{}.",
+              fmt::format("Waits are known for {} of communication{}.",
                           share(matched, communications),
                           matched < communications ? "; the rest counts as transfer" : ""),
               2};
@@ -145,7 +145,7 @@ std::vector<Section> sections_by_rank(const std::vector<RankTimeline>& ranks,
             : fmt::format("Mean step of each rank, {} ({})", unit_of(rows).name, k_sum_of_step)});
     View view{parts_table(rows, heading)};
     if (rows.size() > k_most_table_rows) {
-      section.title += ", first those that wait least";
+      section.title += ", ranks that wait least first";
       view.rows = greatest_first(rows, [](auto& row) { return -row.parts.exposed_wait_ns; });
       view.most_rows = k_most_table_rows;
     }
@@ -231,7 +231,7 @@ Section streams_section(const std::vector<RankTimeline>& ranks) {
     return {"streams"};
   std::ranges::stable_sort(rows, {}, &StreamRow::cell);
   return {"streams",
-          "Streams that communicate, in all",
+          "Streams that communicate, totals",
           {View{.table = streams_table(std::move(rows)), .most_rows = 2 * k_most_table_rows}}};
 }
 

@@ -38,7 +38,7 @@ Value ratio(std::int64_t part, std::int64_t whole) {
 }
 
 std::string share(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? "none to join"
+  return whole == 0 ? "none"
                     : fmt::format("{:.1f}% ({} of {})",
                                   100 * static_cast<double>(part) / static_cast<double>(whole),
                                   grouped(part), grouped(whole));

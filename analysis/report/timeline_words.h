@@ -34,7 +34,7 @@ std::string in_unit(std::integral auto ns, const TimeUnit& unit) {
 }
 std::string us(double ns);                                  // the same in us
 Value ratio(std::int64_t part, std::int64_t whole);         // null of nothing
-std::string share(std::uint64_t part, std::uint64_t whole); // "50.0% (1 of 2)"
+std::string share(std::uint64_t part, std::uint64_t whole); // "50.0% (1 of 2)", "none"
 std::string range(const std::optional<Interval>& interval, const TimeUnit& unit); // "-" without
 
 // A time beside a column of its errors: "<2x +-" where it is not shown.

@@ -249,7 +249,7 @@ std::string describe(const UnmatchedHalf& half) {
                         half.step.iteration);
   switch (half.match) {
   case MatchState::contradicted:
-    return text + ": the other side's is of another size";
+    return text + ": the other side has another size";
   case MatchState::repeated:
     return text + ": reported more than once";
   case MatchState::matched:

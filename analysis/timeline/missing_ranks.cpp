@@ -43,12 +43,12 @@ std::vector<MissingRanks> CommunicatorRoll::missing() const {
 }
 
 std::string describe(const MissingRanks& missing) {
-  const bool several = missing.communicators > 1;
-  return fmt::format("{} of {} ranks: {} {} of {} left no trace here",
-                     several ? fmt::format("{} communicators", missing.communicators)
-                             : std::string("a communicator"),
+  return fmt::format("{} of {} ranks: {} {} left no trace",
+                     missing.communicators > 1
+                         ? fmt::format("{} communicators", missing.communicators)
+                         : std::string("a communicator"),
                      missing.communicator_size, missing.ranks.size() > 1 ? "ranks" : "rank",
-                     base::format_number_list(missing.ranks), several ? "them" : "it");
+                     base::format_number_list(missing.ranks));
 }
 
 } // namespace ncclprobe::analysis::timeline

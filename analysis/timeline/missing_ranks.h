@@ -39,7 +39,7 @@ private:
   std::map<std::uint64_t, Known> communicators_; // by NCCL's number
 };
 
-// "2 communicators of 8 ranks: ranks 3,5-7 of them left no trace here"
+// "2 communicators of 8 ranks: ranks 3,5-7 left no trace"
 std::string describe(const MissingRanks& missing);
 
 } // namespace ncclprobe::analysis::timeline

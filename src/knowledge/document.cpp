@@ -47,7 +47,7 @@ const std::string& tables_date() {
 }
 
 std::string tables_are_of() {
-  return tables_date() + "; they contain nothing newer";
+  return tables_date() + "; newer releases are unknown";
 }
 
 } // namespace ncclprobe::knowledge

@@ -33,7 +33,7 @@ std::string source_text(const std::string& key);
 
 // The newest source of the tables ("2026-08-22"): they do not contain later facts.
 const std::string& tables_date();
-// The same for people: "2026-08-22; they contain nothing newer".
+// The same for people: "2026-08-22; newer releases are unknown".
 std::string tables_are_of();
 
 } // namespace ncclprobe::knowledge

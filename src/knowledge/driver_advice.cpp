@@ -49,13 +49,14 @@ std::string text_of_newest(const NewestRuntimes& newest, const GpuLimits& gpus) 
   const VersionNumber best = gpus.last_cuda ? *gpus.last_cuda : cuda_toolkits().back().version;
   std::vector<std::string> parts;
   if (newest.full)
-    parts.push_back("CUDA " + newest.full->text());
+    parts.push_back("CUDA up to " + newest.full->text());
   if (newest.minor_compat)
-    parts.push_back(fmt::format("{} {} with fewer features", newest.full ? "or" : "CUDA",
+    parts.push_back(fmt::format("{} {} with fewer features",
+                                newest.full ? "or up to" : "CUDA up to",
                                 newest.minor_compat->text()));
   const std::string it_runs = parts.empty()
-                                  ? "it runs no CUDA that supports these GPUs"
-                                  : fmt::format("the newest it runs: {}", fmt::join(parts, ", "));
+                                  ? "the driver runs no CUDA that supports these GPUs"
+                                  : fmt::format("the driver runs {}", fmt::join(parts, ", "));
   if (newest.full == best)
     return fmt::format("{}, the newest {}", it_runs,
                        gpus.last_cuda ? "that supports these GPUs" : "in the tables");
@@ -65,7 +66,7 @@ std::string text_of_newest(const NewestRuntimes& newest, const GpuLimits& gpus) 
       : beyond(*driver_of_best, gpus.last_branch)
           ? "whose driver does not support these GPUs"
           : fmt::format("with all features from driver {}", driver_of_best->text());
-  return fmt::format("{}; the newest for these GPUs: {}, {}", it_runs, best.text(), of_best);
+  return fmt::format("{}; the newest CUDA for these GPUs is {}, {}", it_runs, best.text(), of_best);
 }
 
 // Advice to use another driver, or why none helps.

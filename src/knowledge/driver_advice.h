@@ -25,7 +25,7 @@ GpuLimits gpu_limits(std::span<const ComputeCapability> gpus);
 struct DriverAdvice {
   DriverFit fit;
   NewestRuntimes newest; // runtimes that the driver runs and that support the GPUs
-  // "the newest it runs: CUDA 11.4, with fewer features 11.8; the newest for these GPUs: 13.4, ..."
+  // "the driver runs CUDA up to 11.4, ...; the newest CUDA for these GPUs is 13.4, ..."
   std::string newest_text;
   // Each is sufficient alone. Empty: there is nothing to do, or nothing helps.
   std::vector<std::string> remedies;

@@ -96,8 +96,8 @@ TEST_CASE("an A800 on driver 470 has three remedies for CUDA 12.1, and one newes
   DriverAdvice advice = advise("470.129.06", "12.1", {8, 0}, true);
 
   CHECK(advice.newest_text ==
-        "the newest it runs: CUDA 11.4, or 11.8 with fewer features; the newest "
-        "for these GPUs: 13.4, whose driver is not in the tables");
+        "the driver runs CUDA up to 11.4, or up to 11.8 with fewer features; the newest "
+        "CUDA for these GPUs is 13.4, whose driver is not in the tables");
   CHECK(advice.remedies ==
         std::vector<std::string>{
             "update the driver on the host to 525.60.13 or later (530.30.02 or "
@@ -137,7 +137,7 @@ TEST_CASE("no newer driver is advised where it would not know the GPU") {
 
 TEST_CASE("a driver that does not know the GPU runs nothing on it") {
   DriverAdvice blackwell = advise("535.129.03", "12.8", {12, 0});
-  CHECK_THAT(blackwell.newest_text, ContainsSubstring("it runs no CUDA that supports these GPUs"));
+  CHECK_THAT(blackwell.newest_text, ContainsSubstring("runs no CUDA that supports these GPUs"));
   CHECK_THAT(remedies_text(blackwell), ContainsSubstring("update the driver on the host to 570") &&
                                            !ContainsSubstring("use a build"));
 }

@@ -88,16 +88,16 @@ Result<analysis::Report> analysed(const store::TraceFile& file, const model::Tri
                                   analysis::TimelineHeading heading, const ReportOptions& request) {
   for (int rank : file.ranks())
     if (std::uint64_t bytes = file.origin(rank).bytes_left_out; bytes > 0)
-      heading.notes.push_back(
-          fmt::format("rank {}: its process was killed while it wrote the last {} bytes, which are "
-                      "left out",
-                      rank, bytes));
+      heading.notes.push_back(fmt::format(
+          "rank {}: the last {} bytes are left out, because its process was killed while "
+          "it wrote them",
+          rank, bytes));
   NCCLPROBE_TRY(add_provenance(file, heading));
   NCCLPROBE_TRY_ASSIGN(auto source, trace_source(file, trial ? &trial->spec : nullptr));
   NCCLPROBE_TRY(check_ranks(file, request.ranks));
   if (!request.ranks.empty())
     heading.notes.push_back(
-        fmt::format("figures of {} {} alone, of {} traced; what is between ranks is found from all",
+        fmt::format("figures of {} {} only, of {} traced; comparisons between ranks use all ranks",
                     request.ranks.size() == 1 ? "rank" : "ranks",
                     base::format_number_list(request.ranks), file.ranks().size()));
   if (request.window) {
@@ -147,8 +147,8 @@ analysis::TimelineHeading heading_of(const ChosenTrace& chosen, const fs::path& 
       fmt::format("trial {} of {}, level {}", identity.trial, path.string(), identity.level);
   heading.cost = cost_of(*chosen.run, identity.trial);
   if (!chosen.other_trials.empty())
-    heading.notes.push_back(
-        fmt::format("other traced trials, for --trial: {}", fmt::join(chosen.other_trials, ", ")));
+    heading.notes.push_back(fmt::format("other traced trials (choose one with --trial): {}",
+                                        fmt::join(chosen.other_trials, ", ")));
   for (std::size_t i = 0; spec != nullptr && i < spec->cells.size(); ++i)
     heading.cells[static_cast<int>(i)] = name_of(spec->cells[i].label);
   return heading;

@@ -223,7 +223,7 @@ TEST_CASE("what NCCL's log says of its choices is told by size") {
   REQUIRE(found(one, "D23").size() == 1);
   Finding finding = found(one, "D23").front();
   CHECK(finding.severity == Severity::info);
-  CHECK(finding.what == "NCCL took, on all ranks (2 ranks): AllReduce 64 KiB RING/LL, "
+  CHECK(finding.what == "NCCL chose, on all ranks (2 ranks): AllReduce 64 KiB RING/LL, "
                         "512 MiB NVLS/SIMPLE");
   CHECK(finding.evidence ==
         std::vector<std::string>{"AllReduce of 65536 bytes: RING/LL, 4 channels",

@@ -158,21 +158,22 @@ TEST_CASE(
     "the newest CUDA is that of driver and GPUs, and what a newer driver would bring is told") {
   Case one = healthy_case();
   CHECK_THAT(what(one, "D04"),
-             ContainsSubstring("the newest it runs: CUDA 13.0, or 13.4 with fewer features") &&
-                 ContainsSubstring("the newest for these GPUs: 13."));
+             ContainsSubstring("runs CUDA up to 13.0, or up to 13.4 with fewer features") &&
+                 ContainsSubstring("the newest CUDA for these GPUs is 13."));
 
   one.surveys[1].inventory.gpus[0].compute_capability = "7.0"; // one V100 among them
   CHECK(what(one, "D04").find("13.0,") != std::string::npos);
   one.surveys.erase(one.surveys.begin());
   CHECK(what(one, "D04") ==
-        "the driver's support for the CUDA runtime: full; the newest it runs: CUDA 12.9, the "
+        "driver support for the CUDA runtime: full; the driver runs CUDA up to 12.9, the "
         "newest that supports these GPUs");
 
   set_version(one, "cuda_driver", "535.129.03 (CUDA 12.2)");
   set_version(one, "cuda_runtime", "12.1");
-  CHECK_THAT(what(one, "D04"),
-             ContainsSubstring("CUDA 12.2, or 12.9 with fewer features; the newest for these GPUs: "
-                               "12.9, with all features from driver 575."));
+  CHECK_THAT(
+      what(one, "D04"),
+      ContainsSubstring("CUDA up to 12.2, or up to 12.9 with fewer features; the newest CUDA "
+                        "for these GPUs is 12.9, with all features from driver 575."));
 }
 
 TEST_CASE("a driver that is too old has one newest CUDA, and every way out is named") {
@@ -190,7 +191,7 @@ TEST_CASE("a driver that is too old has one newest CUDA, and every way out is na
 
   const Finding a800 = become("NVIDIA A800-SXM4-80GB", "8.0");
   CHECK(a800.severity == Severity::fail);
-  CHECK_THAT(a800.what, ContainsSubstring("CUDA 11.4, or 11.8 with fewer features"));
+  CHECK_THAT(a800.what, ContainsSubstring("CUDA up to 11.4, or up to 11.8 with fewer features"));
   CHECK(a800.fix == "update the driver on the host to 525.60.13 or later (530.30.02 or later for "
                     "all features); or use a build for CUDA 11.8 or older (11.4 or older for all "
                     "features); or install cuda-compat-12-1 and put /usr/local/cuda-12.1/compat "

@@ -53,7 +53,7 @@ TEST_CASE("old and new Xids are told apart, each with its age") {
   REQUIRE(findings.size() >= 3);
   CHECK(findings[0].severity == Severity::fail);
   CHECK_THAT(findings[0].what, ContainsSubstring("has 2 Xids"));
-  CHECK(findings[0].evidence.at(2) == "of unknown age: timeless line");
+  CHECK(findings[0].evidence.at(2) == "age unknown: timeless line");
   CHECK(findings[0].evidence.at(3) == "40 min ago: line of new");
   CHECK(findings[1].severity == Severity::warn);
   CHECK_THAT(findings[1].what, ContainsSubstring("older than 24 h (our limit)"));

@@ -75,8 +75,8 @@ TEST_CASE("The timeline of two ranks on one host") {
 
 TEST_CASE("Where clocks are not good enough the timeline says so") {
   std::string text = text_of(timeline_report(timeline_of(example(true)), heading()));
-  CHECK(text.find("2 hosts, their clocks known to +- 0.90 us") != std::string::npos);
-  CHECK(text.find("both +-") != std::string::npos);
+  CHECK(text.find("2 hosts, whose clocks are known to +- 0.90 us") != std::string::npos);
+  CHECK(text.find("+- each") != std::string::npos);
   TraceSource source = example(true);
   std::erase_if(source.ranks[1].clocks,
                 [](const auto& reading) { return reading.kind == trace::ClockKind::host; });
@@ -111,7 +111,7 @@ TEST_CASE("A captured job says what it lacks") {
   const Report report = timeline_report(timeline_of(source), {"job/", "", {}, {}});
   const std::string text = text_of(report);
   CHECK(ids_of(report) == std::vector<std::string_view>{"no_kernels_traced"});
-  CHECK(text.find("no steps (all is one)") != std::string::npos);
+  CHECK(text.find("no steps (the whole trace counts as one)") != std::string::npos);
   CHECK(text.find("launches were not counted") != std::string::npos);
   CHECK(text.find("AllReduce") != std::string::npos);
   CHECK(text.find("operations with kernels") == std::string::npos); // there are none
@@ -126,15 +126,14 @@ TEST_CASE("A rank that left no trace is named, and nobody is late") {
   const std::string text = text_of(report);
   CHECK(ids_of(report) == std::vector<std::string_view>{"no_kernels_traced", "ranks_without_trace",
                                                         "lateness_unknown"});
-  CHECK(text.find("a communicator of 2 ranks: rank 1 of it left no trace here") !=
-        std::string::npos);
+  CHECK(text.find("a communicator of 2 ranks: rank 1 left no trace") != std::string::npos);
   CHECK(text.find("0.10     -      0.10") != std::string::npos); // all counts as transfer
 }
 
 TEST_CASE("Gaps say whether events could have been told from others") {
   Timeline timeline;
   timeline.gaps[0].of(GapCause::other) = {2, 1000};
-  CHECK(text_of(gaps_report(timeline, {})).find("other, or an event (see --trace api)") !=
+  CHECK(text_of(gaps_report(timeline, {})).find("other, or an event (--trace api tells)") !=
         std::string::npos);
   timeline.gaps[0].events_traced = true;
   CHECK(text_of(gaps_report(timeline, {})).find("or an event") == std::string::npos);

@@ -105,7 +105,7 @@ TEST_CASE("the spools of a job become a trace file, and that a timeline") {
   CHECK(job.read("stderr").empty());
   std::string text = job.read("stdout");
   CHECK_THAT(text, ContainsSubstring("2 ranks, 10 steps; 8,000 kernels"));
-  CHECK_THAT(text, ContainsSubstring("kernels with NCCL's operations 100.0% (420 of 420)"));
+  CHECK_THAT(text, ContainsSubstring("kernels with NCCL's operations: 100.0% (420 of 420)"));
   CHECK_THAT(text, ContainsSubstring("launches were not counted"));
   CHECK_THAT(text, ContainsSubstring("Waits are known for 100.0% (420 of 420)"));
   CHECK_THAT(text, ContainsSubstring("AllReduce"));
@@ -154,7 +154,7 @@ TEST_CASE("a job captured on two hosts is aligned by its collectives, and that i
 
   CHECK(job.report("captured/") == base::k_exit_ok);
   CHECK_THAT(job.read("stdout"),
-             ContainsSubstring("2 hosts, their clocks were never compared, but aligned"));
+             ContainsSubstring("2 hosts; their clocks were never compared, but aligned"));
   CHECK_THAT(job.read("stdout"),
              ContainsSubstring("more were used to align the clocks and cannot check them"));
 
@@ -184,7 +184,7 @@ TEST_CASE("some ranks, a window, and a rank that left no trace are told as such"
   write_captured(job.path("captured"), 1);
 
   CHECK(job.report("captured --ranks 1") == base::k_exit_ok);
-  CHECK_THAT(job.read("stdout"), ContainsSubstring("figures of rank 1 alone, of 2 traced"));
+  CHECK_THAT(job.read("stdout"), ContainsSubstring("figures of rank 1 only, of 2 traced"));
   CHECK_THAT(job.read("stdout"), ContainsSubstring("0 copies, 200 NCCL operations"));
   CHECK(job.report("captured --ranks 7") == base::k_exit_usage);
   CHECK_THAT(job.read("stderr"), ContainsSubstring("the trace has no rank 7"));
@@ -192,9 +192,9 @@ TEST_CASE("some ranks, a window, and a rank that left no trace are told as such"
 
   CHECK(job.report("captured --window 0:100ms") == base::k_exit_ok);
   CHECK_THAT(job.read("stdout"), ContainsSubstring("0 copies, 40 NCCL operations"));
-  CHECK_THAT(job.read("stdout"), ContainsSubstring("channels 100.0% (40 of 40)"));
+  CHECK_THAT(job.read("stdout"), ContainsSubstring("channels: 100.0% (40 of 40)"));
 
   CHECK(job.report("half") == base::k_exit_ok);
   CHECK_THAT(job.read("stdout"),
-             ContainsSubstring("a communicator of 2 ranks: rank 1 of it left no trace here"));
+             ContainsSubstring("a communicator of 2 ranks: rank 1 left no trace"));
 }
