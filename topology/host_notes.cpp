@@ -204,7 +204,7 @@ private:
     of_gpus(NoteKind::remark, [&](const Gpu& gpu) {
       const NvLinkHealth& one = health(gpu);
       return one.state == NvLinkState::bridged
-                 ? one.text() + ", equally on all GPUs: are bridges missing?"
+                 ? one.text() + ", the same on all GPUs: are bridges missing?"
                  : "";
     });
   }

@@ -219,8 +219,8 @@ std::vector<std::string> placement_notes(const Machine& machine,
                            return !rank.cpus.empty();
                          }) > 1;
     if (several_bound && !host.cpu.cores)
-      notes.push_back(where + "which CPUs are hyperthreads of one core is unknown: two ranks may "
-                              "share a core");
+      notes.push_back(where + "it is unknown which CPUs are hyperthreads of one core: two ranks "
+                              "may share a core");
     else if (several_bound && share_cores(ranks, *host.cpu.cores))
       notes.push_back(where + "there are fewer cores than ranks: some ranks share a core");
   }

@@ -124,12 +124,12 @@ void remark_on_ways(const LogFindings& findings, LogDiagnosis& diagnosis) {
     if (explained || findings.detours_within_a_host(transport).empty())
       continue;
     LogEvidence detours = evidence_of_detours(findings, transport);
-    diagnosis.remarks.push_back(fmt::format(
-        "NCCL does not copy directly from GPU to GPU but {} between {}; first in line {}. "
-        "`ncclprobe topo` there shows whether the GPUs could reach each other; NCCL_P2P_DISABLE "
-        "and NCCL_P2P_LEVEL, if set, may forbid it",
-        transport == "SHM" ? "through host memory" : "over the network", detours.text,
-        detours.line));
+    diagnosis.remarks.push_back(
+        fmt::format("NCCL copies {} instead of directly between the GPUs of {}; first in line {}. "
+                    "`ncclprobe topo` on that host shows whether these GPUs can reach each other. "
+                    "NCCL_P2P_DISABLE or NCCL_P2P_LEVEL may forbid it",
+                    transport == "SHM" ? "through host memory" : "over the network", detours.text,
+                    detours.line));
   }
 }
 

@@ -48,8 +48,8 @@ void compare_with_measured(const Claim& claim, ClaimVerdict& verdict) {
       range,
       percent(least) == percent(most) ? ""
       : claim.communication_share
-          ? " (the more of it queues, the more)"
-          : " (the more of it queues; the communication share was not given)",
+          ? " (most if all communication queues)"
+          : " (most if all communication queues; the communication share was not given)",
       verdict.fits ? "fits" : "does not fit");
 }
 
@@ -62,11 +62,9 @@ ClaimVerdict judge_claim(const Claim& claim) {
                                           change_text(claim.step_change, "shorter", "longer"));
   if (claim.sync_change == 0 || claim.step_change == 0) {
     verdict.possible = claim.step_change == 0;
-    verdict.text =
-        verdict.possible
-            ? heading + ": possible if all communication is hidden."
-            : heading +
-                  ": impossible if computing is unchanged, because the sync did not change either.";
+    verdict.text = verdict.possible
+                       ? heading + ": possible if all communication is hidden."
+                       : heading + ": impossible if neither computing nor the sync time changed.";
     if (verdict.possible)
       verdict.implied_share = 0;
   } else {

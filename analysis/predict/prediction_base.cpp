@@ -209,9 +209,10 @@ base::Result<cost_model::StepBase> base_of(const model::Run& run,
     return cost_model::rated_base(like->step, rates);
   return base::fail(
       {Errc::not_found,
-       fmt::format("this run has no such step of {}, and no step of another model with this type "
-                   "whose matrix products give a rate",
-                   base::printable(model.name)),
+       fmt::format(
+           "this run has no such step of {}, and no step of another model from which to take "
+           "the rate of matrix products of this type",
+           base::printable(model.name)),
        "give --forward and --backward, or --tflops and --batch, or measure it: ncclprobe run "
        "--workload ddp --model " +
            request.model});

@@ -175,11 +175,11 @@ std::string why_no_interval(const StepBase& base, const StepProgram& program,
   if (!base.half_width)
     return base.why_no_half_width;
   if (base.program && !replay_error)
-    return "the measured step cannot be replayed, because too few sizes of its own collectives "
-           "were measured, so the replay's error is unknown";
+    return "the replay's error is unknown: too few sizes of the measured step's collectives were "
+           "measured to replay it";
   if (std::abs(replay_error.value_or(0)) > k_most_replay_error)
-    return fmt::format("the replay of the measured step is off by {:+.1f}%, so it misses something "
-                       "that may take another share of the step on more ranks",
+    return fmt::format("the replay of the measured step is off by {:+.1f}%: it misses something, "
+                       "whose share may change with the number of ranks",
                        100 * *replay_error);
   for (const Transfer& one : program.transfers())
     if (auto time = transfers.of(one, inter_node); time && !time->half_width) {

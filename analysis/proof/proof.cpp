@@ -129,7 +129,7 @@ CellProof prove_cell(const TrialRecord& trial, int index, const std::map<int, Nc
                                        in_words(logged), in_words(seen));
     if (seen.empty() && shared && logged.size() > 1)
       proof.unclear =
-          fmt::format("rank {}: the log says {}, but not which of several similar cells used what",
+          fmt::format("rank {}: the log says {}, but several similar cells may have used either",
                       evidence.rank, in_words(logged));
     else if (seen.empty())
       seen = std::move(logged);
@@ -165,10 +165,9 @@ void note_strangers(SettingProof& proof, const model::Run& run, const TrialRecor
     bool known =
         std::ranges::any_of(ours, [&](const model::Setting& one) { return one.name == line.name; });
     if (!known)
-      add_note(
-          proof.notes,
-          fmt::format("not set by this run, therefore from a configuration file or a plugin: {}",
-                      line.line));
+      add_note(proof.notes,
+               fmt::format("not set by this run, but by a configuration file or a plugin: {}",
+                           line.line));
   }
   for (const std::string& line : log.interventions)
     add_note(proof.notes, line);

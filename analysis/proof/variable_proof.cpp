@@ -104,7 +104,7 @@ void prove_unread(VariableProof& proof, const Variable* variable, const NcclLog&
     bool gone = judgement.kind == workload::NameKind::not_read;
     proof.effect = gone ? Effect::ignored : Effect::unknown_name;
     proof.reason = gone                    ? "NCCL does not read it: " + judgement.why
-                   : judgement.why.empty() ? "NCCL reads nothing with a name like it"
+                   : judgement.why.empty() ? "NCCL reads no variable with such a name"
                                            : judgement.why;
     return;
   }

@@ -78,8 +78,8 @@ Section break_even_section(const std::vector<BreakEven>& all, const TablePtr& ta
     view.rows->push_back(i);
     if (one.also_possible && !one.also_possible->empty())
       open.push_back(Text{"",
-                          fmt::format("At {}: {}. The intervals allow either; more processes "
-                                      "(--repeat) narrow them.",
+                          fmt::format("At {}: {}. The intervals allow either verdict; more "
+                                      "processes (--repeat) narrow them.",
                                       count_of(rank_count(*one.result), "rank", "ranks"),
                                       verdict_in_words(one)),
                           4});
@@ -89,9 +89,9 @@ Section break_even_section(const std::vector<BreakEven>& all, const TablePtr& ta
   open.insert(open.begin(), std::move(view));
   return {
       "break_even",
-      fmt::format("Break-even: how long a step must compute to hide all transfers. At best: if "
-                  "all of them can be covered. As it is: if a ms of computing covers as much "
-                  "of them as now. +-: half of the {:.0f}% interval, with three processes or more",
+      fmt::format("Break-even: computing time per step that would hide all transfers. at best: "
+                  "if computing could cover all of them. as it is: if each ms of computing covers "
+                  "as much as now. +-: half of the {:.0f}% interval, with three processes or more",
                   100 * k_confidence),
       std::move(open), 2};
 }

@@ -189,14 +189,14 @@ Section copy_reading_section(const std::optional<double>& floor) {
       "reading_input_copies",
       "How to read input copies",
       {Text{"  ms, then",
-            "without and with the copy; communication and computing are measured without each "
-            "other. "
-            "Rows of the copy: alone, then beside communication or in the whole step. Pageable vs "
+            "without and with the copy; communication and computing are each measured alone. Rows "
+            "of the copy: alone, then beside communication or in the whole step. Pageable vs "
             "pinned: with the copy from pinned, then from pageable memory. Medians over processes.",
             k_hang},
-       Text{"  times",
-            "geometric mean of each process's own ratio: it may contradict the two medians.",
-            k_hang},
+       Text{
+           "  times",
+           "geometric mean of the ratios within processes: it may differ from that of the medians.",
+           k_hang},
        Text{"  copy",
             "part of the loss in which the step only waits for the copy. transfer: uncovered "
             "transfer takes longer; slowed: computing takes longer.",

@@ -59,7 +59,7 @@ Report power_report(const RunSummary& run, const std::vector<SettingResult>& res
   table.add("setting", [](Row one) { return one.result->setting; }).titled("setting").left(20);
   table.add("gpu_power_w", &PowerFigure::gpu_w);
   table.show("W a GPU", watts_text);
-  table.show("W in all", total_w, {Unit::fixed, 0});
+  table.show("total W", total_w, {Unit::fixed, 0});
   table.add("gpus", gpus);
   table.add("processes", &PowerFigure::processes);
   table.add("busbw_gb_per_s", [](Row one) { return one.result->busbw_gb_per_s; })

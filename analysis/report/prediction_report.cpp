@@ -26,38 +26,39 @@ constexpr int k_quality_hang = 11;
 
 constexpr FindingKind k_no_error_by_size{
     "no_error_by_size", Severity::warning,
-    "no error is known: no size could be left out, because too few were measured"},
+    "error unknown: too few sizes were measured to leave one out"},
     k_no_error_by_ranks{"no_error_by_ranks", Severity::warning,
-                        "no error is known: that needs steps of this kind measured at three or "
-                        "more numbers of ranks, two of them above 1"},
+                        "error unknown: it needs steps of this kind measured at three or more "
+                        "numbers of ranks, at least two of them above 1"},
     k_one_number_of_ranks{
         "one_number_of_ranks", Severity::warning,
-        "{collective} was measured on {ranks} ranks only: how it grows with them is not known"},
+        "{collective} was measured on {ranks} ranks only: its growth with ranks is unknown"},
     k_no_loggp{"no_loggp", Severity::note,
                "LogGP: no data. It needs the same sizes launched back to back and one at a time "
                "(run --mode latency; --also adds that run)."},
     k_single_launches{"single_launches", Severity::note,
-                      "o is the host's call for one launch. It is not in L: a single launch is "
-                      "timed on the device, which is kept busy until the call has returned. "
+                      "o is the host's time for one launch call. L does not include it: a single "
+                      "launch is timed on the device, which is kept busy until the call returns. "
                       "Residuals: at most {worst_residual_percent:.1f}%."},
     k_host_sets_pace{"host_sets_pace", Severity::note,
-                     "Where the host sets the pace, its calls take as long, and the gap g itself "
-                     "may be shorter."},
+                     "Where the host sets the pace, g is the time of its calls. The gap itself may "
+                     "be shorter."},
     k_calls_not_timed{"calls_not_timed", Severity::note,
-                      "Without o the run did not time the host's calls, so g is the longer of gap "
-                      "and overhead."},
+                      "Rows without o: the run did not time the host's calls, so g is the longer "
+                      "of gap and overhead."},
     k_not_predicted{"not_predicted", Severity::warning, "{ranks} ranks: {why}."},
     k_no_interval{"no_interval", Severity::warning, "No interval: {why}."},
     k_time_unknown{"time_unknown", Severity::warning,
-                   "{activity}: its time is not known and counts as 0."},
+                   "{activity}: its time is unknown and counts as 0."},
     k_interval_of{"interval_of", Severity::note,
                   "Sources of the interval at {ranks} ranks, in percent of the step: transfers "
                   "+-{transfers:.1f}, computing +-{computing:.1f}, operations of another size "
-                  "+-{sizes:.1f}, the stated figures between nodes +-{inter_node:.1f}, errors of "
-                  "the replay +-{replay:.1f}."},
-    k_stated_exactly{"stated_exactly", Severity::note,
-                     "Computing is taken to be exactly as stated: a range (--tflops 350-450) "
-                     "widens the interval."};
+                  "+-{sizes:.1f}, the network between nodes as stated +-{inter_node:.1f}, errors "
+                  "of the replay +-{replay:.1f}."},
+    k_stated_exactly{
+        "stated_exactly", Severity::note,
+        "The stated computing speed is assumed to be exact: a range (--tflops 350-450) "
+        "widens the interval."};
 
 std::string ms(double ns) {
   return fmt::format("{:.3f}", ns / 1e6);
@@ -100,12 +101,12 @@ Block errors_block(model::Collective collective, const cost_model::RankErrors& e
 }
 
 Section quality_section(const Prediction& prediction) {
-  Section section{"quality", "How good the model is, on what was measured"};
+  Section section{"quality", "How well the model fits the measurements"};
   auto add = [&](const char* label, std::string text) {
     section.blocks.push_back(Text{label, std::move(text), k_quality_hang});
   };
   if (const auto& left = prediction.left_out)
-    add("  sizes", fmt::format("each left out in turn: predicted with a median error of {:.1f}% "
+    add("  sizes", fmt::format("each left out in turn and predicted: median error {:.1f}% "
                                "(largest {:.1f}%, {} sizes)",
                                100 * left->median, 100 * left->largest, left->sizes));
   else
@@ -127,12 +128,12 @@ Section quality_section(const Prediction& prediction) {
   const cost_model::StepBase& base = prediction.base;
   if (prediction.replayed_ns)
     add("  replay",
-        fmt::format("the step {} {}, by its schedule {} ms; measured {} ms ({:+.1f}%){}",
-                    base.ranks > 0 ? "at" : "that the rates are from, at",
+        fmt::format("the step {} {}: {} ms by its schedule, measured {} ms ({:+.1f}%){}",
+                    base.ranks > 0 ? "at" : "that gave the rates, at",
                     count_of(static_cast<std::size_t>(base.measured_ranks), "rank", "ranks"),
                     ms(*prediction.replayed_ns), ms(base.measured.step_ns),
                     100 * (*prediction.replayed_ns / base.measured.step_ns - 1),
-                    base.ranks > 0 ? "; predictions keep the difference" : ""));
+                    base.ranks > 0 ? "; predictions include this difference" : ""));
   return section;
 }
 
@@ -354,14 +355,13 @@ Report prediction_report(const Prediction& prediction) {
   report.sections.push_back(
       {"method",
        "",
-       {Text{"",
-             fmt::format("The schedule that would be run is replayed with the times of the models: "
-                         "a ring over nodes of {} ranks (a tree where NCCL was seen to use one). "
-                         "Uncovered is the time in which a rank does not compute. The intervals "
-                         "are for one further process. They include the errors that are named "
-                         "there, but not that other machines, networks or neighbours behave "
-                         "differently.",
-                         prediction.ranks_per_node)}}});
+       {Text{"", fmt::format(
+                     "The step's schedule is replayed with the times of the models: a ring over "
+                     "nodes of {} ranks (a tree where NCCL used one). Uncovered is the time in "
+                     "which a rank does not compute. The intervals are for one more process. "
+                     "They include the errors named above, but not the differences of other "
+                     "machines, networks or neighbours.",
+                     prediction.ranks_per_node)}}});
   return report;
 }
 

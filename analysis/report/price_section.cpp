@@ -65,8 +65,8 @@ Report price_report(const RunSummary& run, const std::vector<SettingResult>& res
   }
   if (section.blocks.empty())
     section.blocks.push_back(Text{"",
-                                  "Nothing was measured to which a price applies: a collective at "
-                                  "three sizes, or scaling.",
+                                  "No price applies to this run: that needs a collective at three "
+                                  "sizes, or scaling.",
                                   2});
   return {.sections = {std::move(section)},
           .data = {{"price",

@@ -123,7 +123,7 @@ void add_setting(std::vector<Block>& blocks, const SettingProof& proof, const Se
     blocks.push_back(
         Text{"  ",
              fmt::format("Its companion trial {} {}: {}. The measurements are valid, but "
-                         "what the setting did is only partly known.",
+                         "the setting's effect is only partly known.",
                          proof.trial, in_words(proof.outcome.kind), proof.outcome.reason),
              2});
   for (const VariableProof& variable : proof.variables)

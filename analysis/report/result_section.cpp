@@ -388,13 +388,13 @@ Section reading_section(const RunFigures& figures) {
         "above the rate of the links.");
   if (std::any_of(results.begin(), results.end(),
                   [](const SettingResult& result) { return result.launch_ns.has_value(); }))
-    add("  launch us", "host time to launch one operation, or one graph; in a worker that drives "
-                       "several ranks, for all of them.");
+    add("  launch us", "host time to launch one operation, or one graph; a worker that drives "
+                       "several ranks launches for all of them.");
   add("  +-%", fmt::format("half of the {:.0f}% interval of the median over processes (the wider "
                            "side). It assumes no distribution and needs six processes.",
                            100 * k_confidence));
-  add("  range%", "(largest - smallest) / median, over what \"over\" counts.");
-  add("  slowest", "the slowest rank, and how far its own time is above the mean of all ranks.");
+  add("  range%", "(largest - smallest) / median, over the batches or processes in column over.");
+  add("  slowest", "the slowest rank, and how far its time is above the mean of all ranks.");
   if (!figures.verdicts.comparisons.empty()) {
     add("  1.10x", "10% more GB/s than the default (geometric mean over a range of sizes, where "
                    "no difference counts as 1). (1.10x): not decided.");

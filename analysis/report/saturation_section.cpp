@@ -53,8 +53,8 @@ Report saturation_report(const model::Run& run, const std::vector<SettingResult>
   table.add("largest_bytes", [](Row one) { return one.largest->label.bytes; });
   table.add("sizes", &Saturation::sizes);
   return {.sections = {{"saturation",
-                        fmt::format("Where bandwidth saturates: the smallest measured size from "
-                                    "which busbw stays at {:.0f}% of the best or above{}",
+                        fmt::format("Where bandwidth saturates: the smallest size from which "
+                                    "busbw stays at {:.0f}% or more of the best{}",
                                     100 * k_saturated_share, synthetic_mark(run)),
                         {View{.table = table.table(), .most_rows = k_rows_shown}}}},
           .data = {{"saturation", table.table()}}};

@@ -70,7 +70,7 @@ Section bucket_section(const StepResult& one) {
     section.blocks.push_back(
         Text{"", fmt::format("{} more in the middle (JSON has them)", count - k_most_buckets), 4});
   if (std::ranges::any_of(one.buckets, [](const auto& bucket) { return !bucket.wait_known; }))
-    section.blocks.push_back(Text{"", "* its wait is not known: all of it counts as transfer.", 4});
+    section.blocks.push_back(Text{"", "* its wait is unknown: all of it counts as transfer.", 4});
   return section;
 }
 
@@ -127,7 +127,7 @@ void add_step_notes(std::vector<Block>& blocks, const std::vector<const StepResu
     if (std::size_t alone = row->unmatched_messages(); alone > 0)
       blocks.push_back(
           Text{"",
-               fmt::format("{}: {} of a step without a matching other side count as transfer",
+               fmt::format("{}: {} per step without a known other side count as transfer",
                            which(row), count_of(alone, "send or receive", "sends and receives")),
                2});
   if (!refusals.empty())
@@ -202,7 +202,7 @@ private:
   Section parts_section(const std::vector<const StepResult*>& rows,
                         const std::vector<std::size_t>& measured, const StepResult* whole) const {
     Section section{"steps",
-                    fmt::format("step of training: {}, {}{}", describe_step(*lead_),
+                    fmt::format("training step: {}, {}{}", describe_step(*lead_),
                                 lead_->is_default ? "default settings"
                                                   : lead_->setting + " (the default has no result)",
                                 synthetic_mark(run_.run))};
@@ -300,31 +300,32 @@ private:
 
 Section step_reading_section() {
   constexpr int k_hang = 18;
-  return {"reading_steps",
-          "How to read steps (ms, mean over ranks; events on the devices' streams)",
-          {Text{"  comm, cov.",
-                "time in which anything communicates; covered: the part of it in which a stretch "
-                "of computing runs. A stretch includes the pauses between its kernels.",
-                k_hang},
-           Text{"  wait, transfer",
-                "uncovered communication, with no such stretch beside it. wait: how much longer a "
-                "rank takes than the fastest; transfer: the rest. Only transfer depends on "
-                "NCCL.",
-                k_hang},
-           Text{"  hidden, exposed",
-                "communication while a kernel computes, and while none does (as in --timeline). "
-                "Known only for traced steps (--trace kernels).",
-                k_hang},
-           Text{"  comp., comm.", "the same step without communication, and without computing.",
-                k_hang},
-           Text{"  gain %",
-                "what running both at once gains, in percent of what it could. At 100 the step "
-                "takes as long as the longer of the two, at 0 as long as one after the other.",
-                k_hang},
-           Text{"  lost",
-                "100 - efficiency, in percent of the step time. The terms after it add up to it. "
-                "Below 0: the step has less of that than its base.",
-                k_hang}}};
+  return {
+      "reading_steps",
+      "How to read steps (ms, mean over ranks; events on the devices' streams)",
+      {Text{"  comm, cov.",
+            "time in which anything communicates; covered: the part during which computing runs "
+            "(pauses between its kernels included).",
+            k_hang},
+       Text{"  wait, transfer",
+            "the two parts of uncovered communication. wait: how much longer a rank takes than "
+            "the fastest; transfer: the rest. Only transfer depends on NCCL.",
+            k_hang},
+       Text{"  hidden, exposed",
+            "communication while a kernel computes, and while none does (as in --timeline). "
+            "Known only for traced steps (--trace kernels).",
+            k_hang},
+       Text{"  comp., comm.", "the same step without communication, and without computing.",
+            k_hang},
+       Text{"  gain %",
+            "time saved by running both at once, in percent of the most that it could save. At "
+            "100 the step takes as long as the longer of the two, at 0 as long as one after "
+            "the other.",
+            k_hang},
+       Text{"  lost",
+            "100 - efficiency, in percent of the step time: the sum of the columns after it. "
+            "Below 0: the step has less of that than its base.",
+            k_hang}}};
 }
 
 } // namespace

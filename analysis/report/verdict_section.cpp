@@ -325,7 +325,7 @@ Section method_section(const RunFigures& figures) {
                "tested comparisons"),
       100 * k_alpha, k_least_processes, 100 * (k_largest_missed_ratio - 1)));
   if (verdicts.arms.empty()) {
-    add("A/A noise floor: not known, the default was not run in two arms.");
+    add("A/A noise floor: unknown, because the default was not run in two arms.");
     return section;
   }
   bool percentile =
@@ -333,10 +333,10 @@ Section method_section(const RunFigures& figures) {
                   [](const auto& floor) { return floor && floor->cells >= k_percentile_cells; });
   add(fmt::format(
       "A/A noise floor of this run: {}. It is the largest ratio{} between the "
-      "default's two arms, which differ in nothing. Their {:.0f}% interval excludes "
-      "1 in {} of {}; by chance alone that is {:.1f} on average.",
+      "default's two arms, which are identical. Their {:.0f}% interval excludes "
+      "1 in {} of {}; chance alone would do so in {:.1f} on average.",
       floor_text(verdicts),
-      percentile ? fmt::format(" (from {} cells on, the 95th percentile)", k_percentile_cells) : "",
+      percentile ? fmt::format(" (the 95th percentile, from {} cells on)", k_percentile_cells) : "",
       100 * k_confidence, verdicts.arms_differ, count_of(verdicts.arms.size(), "cell", "cells"),
       (1 - k_confidence) * static_cast<double>(verdicts.arms.size())));
   return section;

@@ -50,7 +50,7 @@ inline constexpr FindingKind k_measure_again{
 inline constexpr FindingKind k_not_steady{
     "default_differs_from_itself", Severity::warning,
     "the default differs from itself (A/A, adjusted p {p:.2g}): something changed "
-    "during this run, and verdicts may come from that."},
+    "during this run and may have caused verdicts."},
     k_throttled_comparisons{"throttled_comparisons", Severity::warning,
                             "GPUs ran slower than asked for (throttled) in some processes: "
                             "verdicts marked * compare such cells."};

@@ -143,11 +143,11 @@ std::string in_words(const BreakEven& one) {
     return text;
   if (one.bound_by == BoundBy::other)
     return text + "; of the step time " + others_in_words(one.result->times);
-  text += fmt::format("; {} of computing {} hide all of it", format_duration(one.transfer_ns),
+  text += fmt::format("; {} of computing {} hide all transfers", format_duration(one.transfer_ns),
                       one.bound_by == BoundBy::overlap ? "would be enough to" : "could");
   return text + (one.as_it_is_ns
                      ? fmt::format(", {} at this step's overlap", format_duration(*one.as_it_is_ns))
-                     : ", but this step hides nothing of it");
+                     : ", but this step hides none of them");
 }
 
 } // namespace ncclprobe::analysis::steps

@@ -41,7 +41,7 @@ std::string in_words(const ProductAlignment& one) {
   constexpr std::size_t k_most_edges = 4;
   if (one.unaligned == 0)
     return fmt::format("matrix products: all {} of a step have columns aligned to {} bytes, "
-                       "which tensor cores load fastest",
+                       "the fastest for tensor cores to load",
                        one.products, model::k_tensor_core_bytes);
   std::vector<std::string> edges(one.edges.begin(), one.edges.end());
   const bool cut = edges.size() > k_most_edges;

@@ -240,7 +240,7 @@ std::string loss_sentence(const LossAccount& account, std::string_view slowed_by
     }
   for (const auto& [share, name] : gains)
     if (share > lost / 10 || said > lost + k_least_said) {
-      parts.push_back(fmt::format("less {:.1f} gained in {}", 100 * share, name));
+      parts.push_back(fmt::format("minus {:.1f} gained in {}", 100 * share, name));
       said -= share;
     }
   if (parts.empty())

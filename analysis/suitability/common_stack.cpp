@@ -147,11 +147,11 @@ std::string drivers_text(const CommonStack& stack) {
   if (last && stack.full_driver && stack.full_driver->major() > last->major())
     return from +
            fmt::format(
-               "not all its features are available: branch {} is the last that supports these GPUs",
+               "some features are missing, because branch {} is the last that supports these GPUs",
                last->text());
   return from +
          fmt::format(
-             "all its features from {} on{}",
+             "all features from {} on{}",
              stack.full_driver ? stack.full_driver->text() : "a driver that the tables do not know",
              last ? fmt::format("; branch {} is the last that supports these GPUs", last->text())
                   : "");
@@ -224,15 +224,16 @@ Report common_stack_report(const CommonStack& stack) {
   table.show_left("CUDA", cuda_text, 20);
   table.show_left("newest PyTorch", wheel_text);
 
-  Section section{"common_stack", "Newest software that all of these run", {View{table.table()}}};
+  Section section{
+      "common_stack", "Newest software that all of these GPUs run", {View{table.table()}}};
   if (stack.all.newest_cuda || stack.all.no_common_branch)
     section.add("  Drivers", drivers_text(stack), k_answer_hang);
   if (!stack.held_back_by.empty())
     section.add("  Held back by",
                 base::join(stack.held_back_by, ", ") +
                     (stack.held_back_by.size() == 1
-                         ? ": without it the others run newer software"
-                         : ": without any one of them the others run newer software"),
+                         ? ": the others can run newer software without it"
+                         : ": the others can run newer software without any one of these"),
                 k_answer_hang);
   section.add("  Tables of", knowledge::tables_are_of(), k_answer_hang);
   Object data = values_of(stack.all);

@@ -205,7 +205,7 @@ std::vector<const knowledge::KnownBadNccl*> bad_nccl(const GpuInQuestion& gpu) {
 Suitability suitability(const GpuInQuestion& gpu) {
   const knowledge::GpuFeatures* features = knowledge::gpu_features(gpu.capability);
   if (features == nullptr)
-    return {Suited::unknown, {"what it brings is not in the tables"}};
+    return {Suited::unknown, {"its features are not in the tables"}};
   Suitability out{Suited::full, {}};
   if (features->tensor_types.empty())
     out = {Suited::outdated, {"no tensor cores"}};

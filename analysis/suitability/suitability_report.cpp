@@ -52,7 +52,7 @@ std::string capability_text(const GpuInQuestion& gpu) {
       !architecture.empty())
     text += ", " + architecture;
   if (features == nullptr)
-    return text + "; what it brings is not in the tables";
+    return text + "; its features are not in the tables";
   text += features->tensor_types.empty()
               ? "; no tensor cores"
               : fmt::format("; tensor cores for {}", base::join(features->tensor_types, ", "));
@@ -64,7 +64,7 @@ std::string unlocks_text(const GpuInQuestion& gpu) {
   if (features == nullptr)
     return "unknown";
   // Transformer Engine is software for FP8 tensor cores: it needs what "FP8" says.
-  return fmt::format("TF32 {}, BF16 {}, FP8 and with it Transformer Engine {}, FP4 {}, TMA {}, "
+  return fmt::format("TF32 {}, BF16 {}, FP8 (and Transformer Engine) {}, FP4 {}, TMA {}, "
                      "multicast instructions (NVLS) {}",
                      word(features->tf32), word(features->bf16_ops), word(features->fp8),
                      word(features->fp4               ? features->fp4
@@ -142,7 +142,7 @@ std::string cuda_text(const knowledge::SupportHorizon& horizon) {
   std::string text =
       fmt::format("compiles for it from CUDA {} {}; ", version_text(horizon.first_cuda),
                   horizon.last_cuda ? "up to " + horizon.last_cuda->text()
-                                    : "on, not dropped according to the tables");
+                                    : "on; the tables know no end of support");
   const std::string first = horizon.first_driver ? "r" + horizon.first_driver->text() : "unknown";
   if (horizon.last_driver)
     return text + fmt::format("driver branches {} to r{}, the last that supports it", first,
@@ -153,11 +153,11 @@ std::string cuda_text(const knowledge::SupportHorizon& horizon) {
 std::string wheels_text(const knowledge::SupportHorizon& horizon, std::string_view wheels) {
   if (horizon.first_wheel == nullptr)
     return fmt::format("none of the {} in the tables has code for it", wheels);
-  std::string text = fmt::format("{} with its code from {} to {} (newest in the tables)", wheels,
-                                 horizon.first_wheel->name(), horizon.last_wheel->name());
+  std::string text = fmt::format("{} with code for it from {} to {} (the newest in the tables)",
+                                 wheels, horizon.first_wheel->name(), horizon.last_wheel->name());
   if (!horizon.newest_without.empty())
     text +=
-        fmt::format("; not in the newest release's {}", base::join(horizon.newest_without, ", "));
+        fmt::format("; not in {} of the newest release", base::join(horizon.newest_without, ", "));
   return text;
 }
 

@@ -165,7 +165,7 @@ void judge_without_tag(const WheelSpec& asked, const Target& target, WheelVerdic
     judge_known(*wheels.back(), target, into);
     return;
   }
-  into.why = fmt::format("which of {} PyPI has of {} is not in the tables: name one",
+  into.why = fmt::format("the tables do not say which of {} PyPI has of {}: name one",
                          tags_text(wheels), asked.torch.text());
 }
 

@@ -8,7 +8,7 @@
 
 // The variables that NCCL reads (by macro, getenv or ncclGetLevel), from the sources of every
 // release from 2.10.3 to 2.30.7: first and last release, and the effect of invalid values. The last
-// block, of 2.31.2, comes from a copy of its sources in another project.
+// block, 2.31.2, was read from a copy of NCCL's sources that another project includes.
 namespace ncclprobe::workload::table {
 
 using enum ValueKind;

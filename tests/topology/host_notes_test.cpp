@@ -111,7 +111,7 @@ TEST_CASE("NVLinks that are down are named; of GPUs without any that is up it ma
   for (Gpu& gpu : host.gpus)
     gpu.nvlinks = {std::vector<NvLink>{up, down}, Source::nvml};
   found = host_notes(host, Load::idle);
-  CHECK(says(found, NoteKind::remark, "GPUs 0,1: 1 of 2 NVLinks are up, equally on all GPUs"));
+  CHECK(says(found, NoteKind::remark, "GPUs 0,1: 1 of 2 NVLinks are up, the same on all GPUs"));
   CHECK_FALSE(says(found, NoteKind::degraded, ""));
 }
 

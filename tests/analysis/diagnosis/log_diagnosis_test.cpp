@@ -153,11 +153,11 @@ TEST_CASE("ranks of one host that do not go from GPU to GPU are remarked") {
 
   REQUIRE(log.diagnosis.remarks.size() == 2);
   CHECK_THAT(log.diagnosis.remarks[0],
-             ContainsSubstring("through host memory between 1 pair of ranks on one host: 0->1 (via "
-                               "SHM); first in line 2"));
+             ContainsSubstring("through host memory instead of directly between the GPUs of 1 pair "
+                               "of ranks on one host: 0->1 (via SHM); first in line 2"));
   CHECK_THAT(log.diagnosis.remarks[1],
-             ContainsSubstring("over the network between 1 pair of ranks on one host: 2->3 (via "
-                               "NET); "));
+             ContainsSubstring("over the network instead of directly between the GPUs of 1 pair of "
+                               "ranks on one host: 2->3 (via NET); "));
   CHECK(log.diagnosis.severity == knowledge::CauseSeverity::info);
   CHECK_THAT(log.text(), ContainsSubstring("via SHM"));
 }

@@ -77,9 +77,8 @@ TEST_CASE("variables that nobody here set come from elsewhere, and are named") {
   auto notes = setting_proofs(run).front().notes;
 
   REQUIRE(notes.size() == 1);
-  CHECK(notes[0] ==
-        "not set by this run, therefore from a configuration file or a plugin: NCCL_MAX_CTAS "
-        "set by environment to 4.");
+  CHECK(notes[0] == "not set by this run, but by a configuration file or a plugin: NCCL_MAX_CTAS "
+                    "set by environment to 4.");
 }
 
 TEST_CASE("rank 0's log is the second source, and the two are compared") {

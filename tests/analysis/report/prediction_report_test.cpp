@@ -119,7 +119,7 @@ TEST_CASE("A model without steps in the run takes the rates and the options of t
   const std::string text = text_of(prediction_report(*prediction));
   CHECK(text.starts_with("Predicted steps: ddp of linear:512x4, f32, batch 64"));
   CHECK_THAT(text, ContainsSubstring("Steps: computing by the rates of ddp linear:256x8"));
-  CHECK_THAT(text, ContainsSubstring("the step that the rates are from, at 4 ranks"));
+  CHECK_THAT(text, ContainsSubstring("the step that gave the rates, at 4 ranks"));
   CHECK(prediction->base.request.bucket_bytes == 600'000U);
 }
 

@@ -48,7 +48,7 @@ TEST_CASE("that all products are aligned is said as well") {
   CHECK(found->unaligned == 0);
   CHECK(steps::in_words(*found) ==
         "matrix products: all 4 of a step have columns aligned to 16 bytes, "
-        "which tensor cores load fastest");
+        "the fastest for tensor cores to load");
 }
 
 TEST_CASE("products at full f32 precision do not run on tensor cores") {

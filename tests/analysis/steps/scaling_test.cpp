@@ -82,9 +82,9 @@ TEST_CASE("What is said of a loss does not add up to more than the loss") {
     return loss_sentence(account, "communication");
   };
   CHECK(sentence({{Loss::exposed_transfer, 0.083}, {Loss::other, -0.07}}) ==
-        "of the 1.3% lost, 8.3 is uncovered transfer, less 7.0 gained in other");
+        "of the 1.3% lost, 8.3 is uncovered transfer, minus 7.0 gained in other");
   CHECK(sentence({{Loss::exposed_transfer, 0.208}, {Loss::slowed_compute, -0.006}}) ==
-        "of the 20.2% lost, 20.8 is uncovered transfer, less 0.6 gained in computing beside "
+        "of the 20.2% lost, 20.8 is uncovered transfer, minus 0.6 gained in computing beside "
         "communication");
   CHECK(sentence({{Loss::exposed_transfer, 0.2}, {Loss::idle, 0.02}, {Loss::clocks, -0.003}}) ==
         "of the 21.7% lost, 20.0 is uncovered transfer");

@@ -107,7 +107,7 @@ TEST_CASE("the common stack is told in text and JSON") {
   const std::string text = analysis_test::text_of(report);
   const auto json = analysis_test::json_of(report, "common_stack");
 
-  CHECK_THAT(text, ContainsSubstring("Newest software that all of these run") &&
+  CHECK_THAT(text, ContainsSubstring("Newest software that all of these GPUs run") &&
                        ContainsSubstring("535.129.03") && ContainsSubstring("11.8 to 12.9"));
   CHECK(json["newest_cuda"] == "12.9");
   CHECK(json["nodes"].size() == 2);

@@ -78,13 +78,13 @@ TEST_CASE("a GPU that comes with an Arm CPU is told of wheels for Arm") {
   for (const char* gpu : {"GH200", "GB200", "GB300", "GB10", "Thor"}) {
     INFO(gpu);
     CHECK(cpu_of(asked(gpu)) == knowledge::CpuKind::aarch64);
-    CHECK_THAT(explained(gpu), ContainsSubstring("wheels for Arm with its code from"));
+    CHECK_THAT(explained(gpu), ContainsSubstring("wheels for Arm with code for it from"));
   }
   CHECK_THAT(explained("GH200"), ContainsSubstring("from 2.6+cu126 to 2.14+cu132"));
   CHECK_THAT(explained("Thor"), ContainsSubstring("from 2.9+cu130 to"));
   CHECK_THAT(explained("H100"), !ContainsSubstring("Arm"));
   CHECK_THAT(explained("sm_90"),
-             ContainsSubstring("on an Arm host wheels with its code from")); // H100 or GH200
+             ContainsSubstring("on an Arm host wheels with code for it from")); // H100 or GH200
   CHECK_THAT(explained("AGX Orin"), ContainsSubstring("JetPack") && !ContainsSubstring("2.14+"));
 }
 
