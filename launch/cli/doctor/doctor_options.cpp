@@ -36,12 +36,13 @@ Options examination_options(DoctorOptions& into) {
 Options question_options(DoctorQuestions& into) {
   Options questions = in_group(
       "Questions (answered instead of an examination; no mpirun needed)",
-      {option("log", "FILE", into.log, text_words("train.log"),
-              "Diagnose a training, NCCL or kernel log, or what the workers of a run file printed "
-              "last; - is standard input"),
+      {option(
+           "log", "FILE", into.log, text_words("train.log"),
+           "Diagnose a training, NCCL or kernel log, or the workers' last output in a run file; - "
+           "is standard input"),
        option(
            "binary", "FILE", into.binary, text_words("libtorch_cuda.so"),
-           "List the GPU code of a program, library, archive or object file, and which of it each "
+           "List the GPU code of a program, library, archive or object file, and which code each "
            "GPU would run",
            {.excludes = {"log"}}),
        option("wheel", "WHEEL", into.wheel, text_words("torch==2.8.0+cu128"),

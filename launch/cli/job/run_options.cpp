@@ -139,7 +139,7 @@ Options setting_options(RunOptions& into) {
       repeated("compare-library", "NAME=PATH,...", into.compared_libraries,
                Words<workload::Axis>{parse_compared_library, axis_text,
                                      "nccl=/opt/nccl-2.28/libnccl.so.2"},
-               "Compare these files of a library with the default, which is what --library names; "
+               "Compare these files of a library with the default one (see --library); "
                "worker=PATH compares builds of ncclprobe-worker"),
       rank_set_option(into.per_rank),
       library_option(into.libraries),
@@ -280,11 +280,11 @@ constexpr const char* k_run_about =
     "those that never started, and those that were stopped before all their cells ended. A stopped "
     "trial runs again as a whole and replaces its stored part. Trials that ended do not run again; "
     "--retry-failed also reruns those that failed, timed out or crashed. The report and the exit "
-    "code are those of the whole run. On another machine or with "
-    "another program, library or environment it stops with exit code 6 and lists what differs. "
-    "Libraries, worker programs, model files and variables that could load something are taken "
-    "from the run file only if --library, --compare-library, --model, --set, --setting or "
-    "--rank-set name them again; otherwise it stops with exit code 2 and prints the command.";
+    "code are those of the whole run. If the machine, a program, a library or the environment "
+    "differs, it stops with exit code 6 and lists the differences. Libraries, worker programs, "
+    "model files and variables that could load something must be named again: --library, "
+    "--compare-library, --model, --set, --setting or --rank-set. If one is not, it stops with exit "
+    "code 2 and prints the command.";
 
 } // namespace
 
@@ -321,8 +321,8 @@ Usage run_usage(RunOptions& into) {
             flag("retry-failed", into.retry_failed,
                  "Also rerun trials that failed, timed out or crashed", {.needs = {"resume"}}),
             flag("force", into.force,
-                 "Replace the run file and its traces if they exist; with --resume: continue under "
-                 "other conditions, which the file and its report then state")},
+                 "Replace the run file and its traces if they exist; with --resume: continue even "
+                 "if conditions differ; the file and its report then state the differences")},
            {format_option(into.format)},
            log_options(into.verbosity),
            documented_measurement_options(into)}),

@@ -13,13 +13,13 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_predict_about =
-    "First the output shows how far predictions are off from what was measured. The steps of the "
+    "The output first compares predictions with the measurements. The steps of the "
     "run are predicted for more ranks. If the run has several kinds of steps, select one by the "
     "options of training steps. The collectives of the step must have been measured at several "
     "sizes, best on several numbers of ranks, either alone (run --collectives) or in the steps. "
-    "Computation of a model that the run did not measure is taken at the rates of the run's steps, "
-    "with their type and options. Instead you can state its time (--forward and --backward) or its "
-    "rate (--tflops and --batch).";
+    "For a model that the run did not measure, the time of computation follows from the rates of "
+    "the run's steps, with their type and options. Instead you can state the time (--forward and "
+    "--backward) or the rate (--tflops and --batch).";
 
 using analysis::cost_model::InterNodeRange;
 using analysis::cost_model::Stated;

@@ -10,7 +10,7 @@ namespace ncclprobe::cli {
 Usage topo_usage(TopoOptions& into) {
   return {
       .name = "topo",
-      .summary = "Show what the machine is: GPUs, links, network, placement and ceilings",
+      .summary = "Show the machine: GPUs, links, network, placement and ceilings",
       .about =
           "Every value has a source (--format facts): nvml, cuda, sysfs, hwloc or nccl. A value "
           "that no source has is unknown. GPUs are numbered as in nvidia-smi.",
@@ -31,10 +31,10 @@ Usage topo_usage(TopoOptions& into) {
       .exits = {{base::k_exit_environment,
                  "the ranks do not agree, or the machine lacks memory or processes"}},
       .options = joined(
-          {{repeated(
-                "from", "FILE", into.from, text_words("node.json"),
-                "Show the machine in this file instead of this one (- is standard input); several "
-                "files are several hosts"),
+          {{repeated("from", "FILE", into.from, text_words("node.json"),
+                     "Show the machine that this file describes (- is standard input); several "
+                     "files are "
+                     "several hosts"),
             option("host", "N", into.host, number_words(0, k_most),
                    "Only this host, counted from 0"),
             flag("placement", into.placement,
