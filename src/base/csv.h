@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-// Comma-separated values as RFC 4180 has them.
+// Comma-separated values, RFC 4180.
 namespace ncclprobe::base {
 
-// Quoted where it needs it.
+// Quoted if necessary.
 std::string csv_field(const std::string& text);
 
-// The fields and the end of the line.
+// One line: the fields, with a line break at the end.
 std::string csv_line(const std::vector<std::string>& fields);
 
 } // namespace ncclprobe::base

@@ -9,10 +9,10 @@
 #include <optional>
 #include <string>
 
-// The limits of `ulimit` for this process, as hints in error messages.
+// This process's limits (`ulimit`), as hints in error messages.
 namespace ncclprobe::base {
 
-// "`ulimit -f` allows files of at most 1.0 KiB"; empty without such a limit. The same for the
+// "`ulimit -f` allows files of at most 1.0 KiB"; empty without such a limit. Likewise for the
 // others.
 std::string file_size_limit();
 std::string memory_limit();

@@ -9,8 +9,8 @@
 
 namespace ncclprobe::base {
 
-// Adds `cells` to the table, with those that are wider than their width (0: any) going on in rows
-// below. Cells may come from users: they are made printable.
+// Adds `cells` to the table. Cells that are wider than their width (0: any) continue in rows below.
+// Cells may come from users: they are made printable.
 void add_wrapped_row(TextTable& table, std::vector<std::string> cells,
                      const std::vector<int>& widths);
 

@@ -1,4 +1,4 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Has precompiled.h compiled, and is nothing itself (Layers.cmake).
+// Exists so that precompiled.h is compiled (Layers.cmake).

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What most files include, compiled once (Layers.cmake). Every file includes what it uses all the
-// same: it must compile without this.
+// Headers that most files include, compiled once (Layers.cmake). Every file still includes what it
+// uses: it must compile without this.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>

@@ -32,7 +32,7 @@ NCCLPROBE_PARTLY_LENIENT_FIELDS(NvlinkGeneration, (generation, examples),
 
 namespace {
 
-// "4 x16", "5" (width not sourced), "none", or nothing.
+// "4 x16", "5" (width unknown), "none", or nothing.
 void read_pcie(std::string_view text, GpuModel& into) {
   into.on_pcie = text != "none";
   if (text.empty() || !into.on_pcie)
@@ -52,7 +52,7 @@ void read_pcie(std::string_view text, GpuModel& into) {
   into.pcie_gb_per_s = pcie_gb_per_s(*into.pcie_generation, *into.pcie_width);
 }
 
-// `one` with what its family says of all its models. (A null is its own: not sourced.)
+// `one` with the common values of its family. (Null is also a value: not sourced.)
 GpuModel model_of(nlohmann::json one, const nlohmann::json& family) {
   const nlohmann::json& common = family.at("sources");
   nlohmann::json sources{{"card", one.at("sources")}};

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <variant>
 
-// What a cell measures, as data. The words that people see are made from it and never read back.
+// What a cell measures, as data. Text for people is made from it and never read back.
 namespace ncclprobe::model {
 
 enum class Placement { out_of_place, in_place };
@@ -47,8 +47,8 @@ NCCLPROBE_DESCRIBE(EmptyKernelLabel,
 
 struct CellLabel {
   std::variant<CollectiveLabel, EmptyKernelLabel, P2pLabel, StepLabel> what;
-  // Message size S, the numerator of algbw (nccl-tests' rule per collective). Of a step, what one
-  // rank contributes to communication.
+  // Message size S, the numerator of algbw (nccl-tests' rule for each collective). For a step: the
+  // bytes that one rank contributes to communication.
   std::uint64_t bytes = 0;
   DataType type = DataType::f32;
   ReduceOp op = ReduceOp::sum;
@@ -56,16 +56,16 @@ struct CellLabel {
   int root = 0;
   auto operator<=>(const CellLabel&) const = default;
 
-  // What it is; null if it is something else.
+  // Its content; null if it holds something else.
   const CollectiveLabel* collective() const { return std::get_if<CollectiveLabel>(&what); }
   const P2pLabel* p2p() const { return std::get_if<P2pLabel>(&what); }
   const StepLabel* step() const { return std::get_if<StepLabel>(&what); }
 
   // Name of a collective, "empty_kernel", "p2p_" and a method, or a pattern and "_step".
   std::string workload() const;
-  // What else sets it apart, in words: "" (nothing), "graph registered split=2 streams=2 offset=4",
-  // "uni 0>1", "ipc bi 2>3 3>2", "gpt2-124m ranks=0-3 batch=8 sequence=1024 parts=all
-  // bucket=25MiB view".
+  // Its other properties as text: "" (none), "graph registered split=2 streams=2 offset=4", "uni
+  // 0>1", "ipc bi 2>3 3>2", "gpt2-124m ranks=0-3 batch=8 sequence=1024 parts=all bucket=25MiB
+  // view".
   std::string variant() const;
 };
 constexpr auto alternative_names(base::Of<decltype(CellLabel::what)>) {

@@ -6,10 +6,10 @@
 
 namespace ncclprobe::model {
 
-// What a group of ranks does together. send_recv is the neighbour ring of nccl-tests' sendrecv:
-// each rank sends to the next and receives from the previous. all_to_all_v has blocks that grow
-// with the distance between the two ranks; hypercube is an all_gather in log2(n) exchanges of
-// pairs: both as in nccl-tests. Stored by number: append only.
+// What a group of ranks does together. Both as in nccl-tests: send_recv is a ring in which each
+// rank sends to the next and receives from the previous; the blocks of all_to_all_v grow with the
+// distance between two ranks, and hypercube is an all_gather in log2(n) exchanges of pairs. Stored
+// by number: append only.
 enum class Collective {
   all_reduce,
   all_gather,
@@ -24,13 +24,13 @@ enum class Collective {
   hypercube,
 };
 
-// True if the operation combines elements, so that a ReduceOp means something.
+// True if the operation combines elements and therefore has a ReduceOp.
 constexpr bool reduces(Collective collective) {
   return collective == Collective::all_reduce || collective == Collective::reduce_scatter ||
          collective == Collective::reduce;
 }
 
-// False for what a schedule spells out as sends and receives (and, in hypercube, copies).
+// False for collectives that a schedule expresses as sends and receives (in hypercube also copies).
 constexpr bool is_one_call(Collective collective) {
   return collective != Collective::send_recv && collective != Collective::all_to_all_v &&
          collective != Collective::hypercube;
@@ -42,9 +42,9 @@ constexpr bool has_root(Collective collective) {
          collective == Collective::gather || collective == Collective::scatter;
 }
 
-// How many blocks of `count` elements a rank's send and receive buffers hold, out of place, in a
-// communicator of n ranks (the larger side; on a gather only the root needs the receive side). For
-// all_to_all_v `count` is the mean over the blocks.
+// The number of blocks of `count` elements in a rank's send and receive buffers, out of place, in a
+// communicator of n ranks. It is that of the larger side: in a gather only the root needs the
+// receive side. For all_to_all_v `count` is the mean over the blocks.
 struct BlockCounts {
   int send;
   int receive;

@@ -9,27 +9,27 @@
 
 #include <cstdint>
 
-// The oracle of the data check: what every rank puts in and what must come out, computed from
-// indexes alone and never by the library under test. Everything is constexpr, so that a CUDA kernel
-// and the CPU use the same lines (nvcc --expt-relaxed-constexpr), and C++17, which is all that the
-// nvcc of CUDA 11 reads.
+// The oracle of the data check: each rank's input and the expected result, computed from indexes
+// alone and never by the library under test. Everything is constexpr, so CUDA kernels and the CPU
+// use the same code (nvcc --expt-relaxed-constexpr). It is C++17, the newest that CUDA 11's nvcc
+// reads.
 //
-// Inputs are integers (of some types times a power of two) of both signs. They fill the range in
-// which every partial result is exact in the type, whatever the order of operations: so results are
-// compared bit for bit, and a library that drops signs or upper halves, or computes in a narrower
-// type, gets them wrong. At each element one rank leads: it takes most of the range, and the others
-// share what is left. Who leads changes from element to element. Where a narrow type has no room
-// for all ranks, only some follow the lead, and the rest put in what changes nothing.
+// Inputs are integers (for some types times a power of two) of both signs. They fill the range in
+// which every partial result is exact in the type, in any order of operations. So results are
+// compared bit for bit. A library that drops signs or upper halves, or computes in a narrower type,
+// gets them wrong. At each element one rank leads: it uses most of the range, and the others share
+// the rest. The lead changes from element to element. If a narrow type has no room for all ranks,
+// only some follow the lead, and the others contribute neutral values.
 //
-// Only a floating-point average over a number of ranks that is no power of two rounds. There the
-// lead alone contributes, and 2 ulp are allowed (1/n rounded, then the product rounded).
+// Only one case rounds: a floating-point average over a number of ranks that is no power of two.
+// There only the lead contributes, and 2 ulp are allowed (1/n is rounded, then the product).
 namespace ncclprobe::model {
 
 // How 64 random bits become a number.
 struct Draw {
-  std::uint64_t base = 0; // the least magnitude
-  std::uint64_t keep = 0; // the random bits that are added to it
-  std::uint64_t sign = 0; // all ones: negative if the highest of them is set
+  std::uint64_t base = 0; // the smallest magnitude
+  std::uint64_t keep = 0; // mask of the random bits that are added to it
+  std::uint64_t sign = 0; // all ones: negative if the highest random bit is set
   int scale = 0;          // as Number's
   bool may_be_poison = false;
 
@@ -39,7 +39,7 @@ struct Draw {
   }
 };
 
-// One round of mixing: for each x another number, which looks random.
+// One round of mixing: maps each x to another number that looks random.
 constexpr std::uint64_t scrambled(std::uint64_t x, std::uint64_t odd) {
   x *= odd;
   return x ^ (x >> 32);
@@ -47,13 +47,13 @@ constexpr std::uint64_t scrambled(std::uint64_t x, std::uint64_t odd) {
 
 struct Pattern {
   std::uint64_t seed = 0;
-  int ranks = 1;     // that lead in turn; 1: every rank's numbers are those of a lead
+  int ranks = 1;     // that lead in turn; 1: every rank's numbers are a lead's
   int followers = 0; // ranks after the lead that draw from `follower`
   Draw lead;
   Draw follower;
-  Draw rest; // constant, and then neutral to the operation, or +-1 of a product
+  Draw rest; // constant: neutral to the operation, or +-1 in a product
 
-  // Random bits that all ranks share at an element, and of them each rank's own.
+  // Random bits that all ranks share at an element, and how each rank derives its own.
   static constexpr std::uint64_t shared_bits(std::uint64_t seed, std::uint64_t index) {
     return scrambled(seed + index, 0xBF58476D1CE4E5B9);
   }
@@ -67,7 +67,7 @@ struct Pattern {
   constexpr int leader(std::uint64_t shared) const {
     return static_cast<int>((shared & 0xFFFFFFFF) * static_cast<std::uint64_t>(ranks) >> 32);
   }
-  // `place`: how many ranks after the lead.
+  // `place`: the rank's distance after the lead.
   constexpr Draw draw_of(int place) const {
     return place == 0 ? lead : place <= followers ? follower : rest;
   }
@@ -81,8 +81,8 @@ struct Pattern {
   }
 };
 
-// Averages that cannot be checked: NCCL multiplies by 1/n in the type, and beyond 64 ranks that is
-// below the normal numbers of f8e4m3 (2^-6), soon even zero.
+// Averages that cannot be checked: NCCL multiplies by 1/n in the type. Beyond 64 ranks 1/n is below
+// the normal numbers of f8e4m3 (2^-6), and soon even zero.
 constexpr bool can_check(DataType type, ReduceOp op, int ranks) {
   return type != DataType::f8e4m3 || op != ReduceOp::avg || ranks <= 64;
 }
@@ -105,14 +105,14 @@ public:
       : type_(type), ranks_(ranks), has_sign_(signs == Signs::both && !is_unsigned(type)),
         bits_(exact_bits(type)) {}
 
-  // Of a copy: any number of the type, but of an integer not the poison, as of results.
+  // For a copy: any number of the type. Integers exclude the poison, as results do.
   constexpr Draw whole() const {
     Draw draw = magnitudes(is_float(type_) ? 1 : 0, bits_);
     draw.may_be_poison = !is_float(type_);
     return draw;
   }
 
-  // Two ranks compete, the others put in the least that there is, or the most.
+  // Two ranks compete; the others contribute the smallest possible value, or the largest.
   constexpr Pattern extremes(ReduceOp op) const {
     Pattern pattern;
     pattern.followers = ranks_ > 1 ? 1 : 0;
@@ -125,9 +125,9 @@ public:
     return pattern;
   }
 
-  // Unsigned integers wrap around: odd factors from all ranks, 1 more than a multiple of 4, which
-  // the poison is not. Else the lead and one follower have half of the bits each, and all ranks a
-  // sign.
+  // Unsigned integers wrap around: all ranks have odd factors, 1 more than a multiple of 4, which
+  // the poison is not. Otherwise the lead and one follower have half of the bits each, and all
+  // ranks a sign.
   constexpr Pattern product() const {
     Pattern pattern;
     if (is_unsigned(type_)) {
@@ -146,20 +146,20 @@ public:
     return pattern;
   }
 
-  // Of numbers that are multiplied by `factor`, a power of two, before they are added.
+  // For numbers that are multiplied by `factor`, a power of two, before they are added.
   constexpr Pattern sum(int factor) const {
     Pattern pattern;
-    std::uint64_t room = 0; // for the others' numbers together
+    std::uint64_t room = 0; // for the sum of the others' numbers
     if (is_float(type_)) {
       pattern.lead = magnitudes(1, ranks_ > 1 ? bits_ - 1 : bits_);
       room = std::uint64_t{1} << (bits_ - 1);
     } else {
-      // So much larger than the others together that no sum is -1, the poison.
+      // So much larger than the sum of the others that no sum is -1, the poison.
       int bits = bits_ - floor_log2(static_cast<std::uint64_t>(factor));
       pattern.lead = magnitudes(std::uint64_t{1} << (bits - 1), bits - 2);
       room = (std::uint64_t{1} << (bits - 2)) - 1;
     }
-    // By its sign each follower's number tells something; without, it must have a bit for that.
+    // With a sign, each follower's number carries information. Without one, it needs a bit.
     std::uint64_t most = has_sign_ ? room : room / 2;
     auto others = static_cast<std::uint64_t>(ranks_ - 1);
     pattern.followers = static_cast<int>(others < most ? others : most);
@@ -183,7 +183,7 @@ public:
   }
 
 private:
-  // base, and up to 2^bits - 1 more.
+  // From base to base + 2^bits - 1.
   constexpr Draw magnitudes(std::uint64_t base, int bits) const {
     Draw draw;
     draw.base = base;
@@ -192,7 +192,7 @@ private:
     draw.keep = bits == 0 ? 0 : ~std::uint64_t{0} >> (64 - bits);
     return draw;
   }
-  // Of so many bits, the highest of which is set.
+  // Has this many bits, the highest of which is set.
   constexpr Draw at_least_half(int bits) const {
     return magnitudes(std::uint64_t{1} << (bits - 1), bits - 1);
   }
@@ -202,8 +202,8 @@ private:
     draw.scale = scale();
     return draw;
   }
-  // bf16 and f8e5m2 have no digit that f16 and f8e4m3 lack, but larger exponents: so their numbers
-  // are beyond the largest ones of those, 65504 and 448.
+  // bf16 and f8e5m2 have no digit that f16 and f8e4m3 lack, but larger exponents. Their numbers are
+  // therefore larger than the largest of those types, 65504 and 448.
   constexpr int scale() const {
     return type_ == DataType::bf16 ? 16 : type_ == DataType::f8e5m2 ? 9 : 0;
   }
@@ -229,12 +229,12 @@ constexpr Pattern pattern_for(std::uint64_t seed, Collective collective, DataTyp
   else
     pattern = maker.sum(op == ReduceOp::premul_sum ? k_premul_scalar : 1);
   pattern.ranks = reduces(collective) ? ranks : 1;
-  // Else the next seed's numbers would be these, shifted by one.
+  // Otherwise the next seed would give the same numbers, shifted by one.
   pattern.seed = scrambled(seed, 0x94D049BB133111EB);
   return pattern;
 }
 
-// What stands in the elements [0, count) of a checked slice. Either a reduction over all ranks at
+// The expected elements [0, count) of a checked slice. Either a reduction over all ranks at
 // first_index + i, or a copy: block number i / block comes from rank first_rank + that number.
 struct Expectation {
   bool reduction = false;
@@ -260,11 +260,11 @@ struct Expectation {
     return finish(type, {result, pattern.lead.scale, pattern.lead.may_be_poison});
   }
 
-  // How many ranks, from the lead on, change something of a result.
+  // How many ranks, from the lead on, affect a result.
   constexpr int contributors(const Pattern& pattern) const {
     return pattern.rest.sign != 0 ? ranks : pattern.followers + 1;
   }
-  // What the operation makes of two ranks' numbers.
+  // The operation's result for two ranks' numbers.
   static constexpr std::int64_t combine(ReduceOp op, DataType type, std::int64_t a,
                                         std::int64_t b) {
     auto x = static_cast<std::uint64_t>(a);
@@ -281,7 +281,7 @@ struct Expectation {
       return static_cast<std::int64_t>(x + y);
     }
   }
-  // What it makes of all ranks' together. Integers are divided towards zero.
+  // Its result for all ranks' numbers. Integers are divided towards zero.
   constexpr Number finish(DataType type, Number all) const {
     if (op == ReduceOp::premul_sum)
       all.units = combine(ReduceOp::prod, type, all.units, k_premul_scalar);
@@ -297,28 +297,28 @@ struct Expectation {
     return all;
   }
 
-  // Units in the last place by which a result may be off.
+  // Allowed error of a result, in units in the last place.
   constexpr std::uint64_t tolerance(DataType type) const {
     bool rounds = reduction && op == ReduceOp::avg && is_float(type) && !is_power_of_two(ranks);
     return rounds ? 2 : 0;
   }
 };
 
-// Does a stored element (its bits, zero-extended) hold what is wanted?
+// Whether a stored element (its bits, zero-extended) has the expected value.
 constexpr bool matches(std::uint64_t bits, std::uint64_t wanted, std::uint64_t tolerance) {
   return (bits > wanted ? bits - wanted : wanted - bits) <= tolerance;
 }
 
-// Which block of an all_to_all_v is meant: from the rank `distance` before the receiver, out of its
-// input from element first_index on.
+// A block of an all_to_all_v: from the rank `distance` before the receiver, from element
+// first_index of its input on.
 struct BlockSource {
   int distance = 0;
   std::uint64_t first_index = 0;
 };
 
 // For rank `rank` of a communicator of `ranks`, after a collective of `count` elements (counted as
-// in NCCL's call of that name; in an all_to_all_v the block's). send_recv is the ring: data comes
-// from the previous rank.
+// in NCCL's call of that name; for an all_to_all_v, those of the block). send_recv is the ring:
+// data comes from the previous rank.
 constexpr Expectation expectation_for(Collective collective, ReduceOp op, int root,
                                       std::uint64_t count, int rank, int ranks,
                                       BlockSource source = {}) {

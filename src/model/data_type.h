@@ -8,7 +8,8 @@
 
 namespace ncclprobe::model {
 
-// f8e4m3 and f8e5m2: 8 bits with that many of exponent and mantissa. Stored by number: append only.
+// f8e4m3 and f8e5m2 have 8 bits, with as many bits of exponent (e) and mantissa (m) as the name
+// says. Stored by number: append only.
 enum class DataType { f32, f16, bf16, f64, i32, u8, i8, u32, i64, u64, f8e4m3, f8e5m2 };
 
 constexpr std::size_t size_bytes(DataType type) {

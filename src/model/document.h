@@ -8,14 +8,14 @@
 #include "model/run.h"
 #include "model/survey.h"
 
-// The model as documents: what supervisors and workers exchange, and JSON of it. Its types describe
-// themselves beside their declarations; here are those that are written as something else.
+// The model as documents: messages between supervisors and workers, and JSON. Its types describe
+// themselves beside their declarations. This file has those with another representation.
 namespace ncclprobe::model {
 
 using base::parse_json;
 using base::write_json;
 
-// The common value alone where there are no exceptions.
+// Only the common value if there are no exceptions.
 template <typename T>
 void write_as(base::Writer& out, const PerRank<T>& value) {
   if (out.has_names() && value.exceptions.empty())
@@ -44,7 +44,7 @@ void read_as(base::Reader& in, PerRank<T>& value) {
 void write_as(base::Writer& out, const Peer& value);
 void read_as(base::Reader& in, Peer& value);
 
-// The fields of what it is, its "kind", and "ranks" unless all take part.
+// The fields of its content, its "kind", and "ranks" unless all take part.
 void write_as(base::Writer& out, const Operation& value);
 void read_as(base::Reader& in, Operation& value);
 

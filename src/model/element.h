@@ -10,15 +10,15 @@
 // use the same lines (data_pattern.h).
 namespace ncclprobe::model {
 
-// units * 2^scale / divisor. Integer types have units only; those of u64 wrap around.
+// units * 2^scale / divisor. Integer types have only units; those of u64 wrap around.
 struct Number {
   std::int64_t units = 0;
   int scale = 0;
-  bool may_be_poison = false; // in an integer type: then the number below takes its place
+  bool may_be_poison = false; // for integer types: the number below replaces it
   int divisor = 1;
 };
 
-// Every integer of at most so many bits is exact in the type, and so is 2^exact_bits in a float.
+// Every integer of up to this many bits is exact in the type, and so is 2^exact_bits in a float.
 constexpr int exact_bits(DataType type) {
   switch (type) {
   case DataType::f8e5m2:
@@ -38,8 +38,8 @@ constexpr int exact_bits(DataType type) {
   }
 }
 
-// Buffers hold this byte where nothing was written. Repeated it is no number to a float, and all
-// ones to an integer.
+// Unwritten memory of buffers holds this byte. Repeated, it is no number in a float, and all ones
+// in an integer.
 inline constexpr std::uint8_t k_poison_byte = 0xFF;
 
 // As many ones as an element has bits.
@@ -47,7 +47,7 @@ constexpr std::uint64_t all_ones(DataType type) {
   return ~std::uint64_t{0} >> (64 - 8 * size_bytes(type));
 }
 
-// std::bit_cast of C++20.
+// C++20's std::bit_cast.
 constexpr std::uint64_t bits_of(double value) {
   return __builtin_bit_cast(std::uint64_t, value);
 }
@@ -65,8 +65,8 @@ constexpr double value_of(const Number& number) {
   return number.divisor == 1 ? value : value / number.divisor;
 }
 
-// narrow(bits of the mantissa, bias of the exponent, place of the sign) of a float that is narrower
-// than f32 and has no f32's exponent; 0 for other types.
+// For floats that are narrower than f32 and do not share its exponent: narrow(bits of the mantissa,
+// bias of the exponent, position of the sign). 0 for other types.
 template <typename Narrow>
 constexpr std::uint64_t in_narrow_float(DataType type, Narrow narrow) {
   switch (type) {
@@ -88,7 +88,7 @@ constexpr std::uint64_t encode(DataType type, double value) {
     std::uint64_t half = (std::uint64_t{1} << (drop - 1)) - 1 + ((bits >> drop) & 1);
     return (bits + half) >> drop;
   };
-  // A float with an exponent of this bias and a mantissa of so many bits.
+  // A float with an exponent of this bias and a mantissa of this many bits.
   auto narrow = [&](int mantissa, int bias, int sign_bit) -> std::uint64_t {
     std::uint64_t bits = bits_of(value);
     std::uint64_t sign = bits >> 63 << sign_bit;
@@ -111,8 +111,8 @@ constexpr std::uint64_t encode(DataType type, double value) {
   return in_narrow_float(type, narrow); // integers are encoded from their units
 }
 
-// Exact but for a divisor that is no power of two. Numbers without a divisor are normal ones of the
-// type, or 0.
+// Exact except for a divisor that is no power of two. Numbers without a divisor are normal numbers
+// of the type, or 0.
 constexpr std::uint64_t encode(DataType type, const Number& number) {
   if (!is_float(type)) {
     std::uint64_t bits = static_cast<std::uint64_t>(number.units) & all_ones(type);

@@ -9,14 +9,16 @@
 
 namespace ncclprobe::model {
 
-// f32 at full precision is computed without them.
+// False for f32 at full precision.
 bool uses_tensor_cores(DataType type, GemmMath math);
 
-// Tensor cores load best from where 16 bytes begin: so must every column of C and of both factors.
+// Tensor cores load fastest from addresses that are multiples of 16 bytes: every column of C and of
+// both factors should begin at one.
 inline constexpr std::uint64_t k_tensor_core_bytes = 16;
 
-// Of a product as GemmOp describes it, the edges along which columns are read and that are no
-// multiple of 16 bytes: "m=50257, k=767". Empty if there is none, or if tensor cores are not used.
+// For a product as GemmOp describes it: the dimensions along which columns are read and that are
+// not a multiple of 16 bytes, "m=50257, k=767". Empty if there are none, or if tensor cores are not
+// used.
 std::string unaligned_edges(std::uint64_t m, std::uint64_t n, std::uint64_t k, DataType type,
                             GemmLayout layout, GemmMath math);
 

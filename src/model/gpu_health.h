@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-// The state of a GPU as NVML tells it at one moment (and one attribute of CUDA's). What could not
-// be read is absent.
+// The state of a GPU at one moment, according to NVML (and one attribute of CUDA). Values that
+// could not be read are absent.
 namespace ncclprobe::model {
 
 struct GpuProcess {
-  int pid = 0; // as NVML sees it: of another namespace in a container
+  int pid = 0; // according to NVML; in a container the number is from another namespace
   std::string name;
   std::optional<std::uint64_t> used_bytes;
   bool operator==(const GpuProcess&) const = default;
@@ -27,17 +27,17 @@ struct NvLinkErrors {
   std::optional<std::uint64_t> replays;
   std::optional<std::uint64_t> recoveries;
   std::optional<std::uint64_t> crc_errors;     // of flits and of data
-  std::optional<std::uint64_t> receive_errors; // NVLink 5, which has no such counters of CRC
+  std::optional<std::uint64_t> receive_errors; // NVLink 5, which has no such CRC counters
   bool operator==(const NvLinkErrors&) const = default;
 };
 NCCLPROBE_LENIENT_FIELDS(NvLinkErrors, link, replays, recoveries, crc_errors, receive_errors)
 
 struct GpuHealth {
-  int index = 0; // NVML's: by PCI address, whatever CUDA_VISIBLE_DEVICES says
+  int index = 0; // NVML's: by PCI address, independent of CUDA_VISIBLE_DEVICES
   std::string name;
   std::string uuid;
   std::string pci_bus_id;
-  std::string vbios; // its firmware's version, "96.00.a5.00.01"
+  std::string vbios; // version of its firmware, "96.00.a5.00.01"
 
   std::optional<bool> ecc_on;
   std::optional<bool> ecc_on_after_reset;
@@ -70,7 +70,7 @@ struct GpuHealth {
   std::optional<bool> persistence;
   std::string compute_mode; // "default", "exclusive_process", "prohibited"
   std::optional<bool> mig;
-  std::optional<std::vector<GpuProcess>> processes; // compute, with MPS's
+  std::optional<std::vector<GpuProcess>> processes; // computing, including clients of MPS
   std::optional<bool> mps_clients;
 
   std::optional<int> pcie_generation;
@@ -79,8 +79,8 @@ struct GpuHealth {
   std::optional<int> most_pcie_width;
   std::optional<std::uint64_t> pcie_replays;
 
-  std::optional<int> nvlinks;        // that NVML can be asked about
-  std::optional<int> active_nvlinks; // of those
+  std::optional<int> nvlinks;        // that NVML can report
+  std::optional<int> active_nvlinks; // of these
   std::vector<NvLinkErrors> nvlink_errors;
 
   std::string fabric_state; // "not_supported", "not_started", "in_progress", "completed"
@@ -88,8 +88,8 @@ struct GpuHealth {
   std::optional<std::uint32_t> fabric_health; // NVML's mask
   std::string fabric_cluster;                 // UUID; all zeros in a single node
   std::optional<std::uint32_t> fabric_clique;
-  std::optional<bool> multicast;    // CUDA's attribute, of GPUs that the process may see
-  std::optional<bool> memory_pools; // likewise; cudaMallocAsync needs them
+  std::optional<bool> multicast;    // CUDA's attribute, for GPUs that the process may see
+  std::optional<bool> memory_pools; // as above; cudaMallocAsync needs them
   bool operator==(const GpuHealth&) const = default;
 };
 NCCLPROBE_LENIENT_FIELDS(GpuHealth, index, name, uuid, pci_bus_id, vbios, ecc_on,

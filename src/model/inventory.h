@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-// What the machine is and which software is on it, as far as one host's worker can see. A value
-// that could not be had is empty or absent, never invented.
+// The machine and its software, as far as one host's worker can see. An unavailable value is empty
+// or absent, never invented.
 namespace ncclprobe::model {
 
 struct Gpu {
@@ -46,7 +46,7 @@ NCCLPROBE_DESCRIBE(Gpu, NCCLPROBE_COLUMN(index, "CUDA ordinal on its host"),
 
 struct Host {
   std::string hostname;
-  std::string boot_id; // same boot id = same host, whatever the names say
+  std::string boot_id; // equal boot ids: the same host, whatever the names
   std::string cpu_model;
   int cpus_allowed = 0;
   std::uint64_t memory_bytes = 0;
@@ -55,9 +55,9 @@ struct Host {
   std::vector<Library> libraries;
   std::string worker_version; // ncclprobe version, build options, architectures
   std::string nvidia_problem; // why the nvidia backend cannot be used; empty if it can
-  // GPUs there are numbered as nvidia-smi does it; the bus id leads from one list to the other.
+  // Numbers GPUs as nvidia-smi does; the bus id links the two lists.
   topology::Host topology;
-  std::vector<std::string> contradictions; // where the sources of the topology disagree
+  std::vector<std::string> contradictions; // contradictions between the topology's sources
   bool operator==(const Host&) const = default;
 
   const Library* library(std::string_view name) const {

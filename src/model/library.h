@@ -8,12 +8,12 @@
 
 namespace ncclprobe::model {
 
-// A shared library as a process found it. What could not be had is empty.
+// A shared library as a process found it. Unavailable values are empty.
 struct Library {
   std::string name;    // "nccl", "cuda_driver", "cuda_runtime", "nvml", "cupti", "cublaslt", "gloo"
-  std::string version; // "2.28.3"; empty if the library is not there
+  std::string version; // "2.28.3"; empty if the library is missing
   std::string path;    // file that was loaded
-  std::string problem; // why it is not there, cannot be used, or is not the one that was asked for
+  std::string problem; // why it is missing, unusable, or not the requested one
   bool operator==(const Library&) const = default;
 };
 NCCLPROBE_DESCRIBE(

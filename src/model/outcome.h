@@ -10,11 +10,11 @@
 
 namespace ncclprobe::model {
 
-// How a cell or a whole trial ended. Ordered by gravity: of several ranks' outcomes the gravest
+// How a cell or a whole trial ended. Ordered by severity: if ranks' outcomes differ, the worst
 // counts.
 enum class OutcomeKind {
   ok,
-  skipped,    // cannot be done here: the reason says what is missing
+  skipped,    // impossible here: the reason says what is missing
   not_run,    // an earlier cell ended the trial, or the run was stopped
   failed,     // a library or ncclprobe itself returned an error
   timed_out,  // the deadline passed
@@ -24,8 +24,8 @@ enum class OutcomeKind {
 
 struct Outcome {
   OutcomeKind kind = OutcomeKind::ok;
-  std::string reason;     // empty when ok; one line, names what and where
-  std::vector<int> ranks; // global ranks it happened on
+  std::string reason;     // empty when ok; one line that says what happened and where
+  std::vector<int> ranks; // affected global ranks
 
   bool ok() const { return kind == OutcomeKind::ok; }
   bool operator==(const Outcome&) const = default;
@@ -36,7 +36,7 @@ NCCLPROBE_DESCRIBE(Outcome,
                    NCCLPROBE_COLUMN(reason, "why it is not ok; empty when ok"),
                    NCCLPROBE_COLUMN(ranks, "global ranks that this concerns"))
 
-// The gravest of two; of equals, the first with the ranks of both.
+// The worse of two; if they are equal, the first with the ranks of both.
 Outcome worse(Outcome a, const Outcome& b);
 
 // "0-3,6".

@@ -10,10 +10,10 @@
 
 namespace ncclprobe::model {
 
-// ce, ce_read: a copy engine of the source writes, or of the target reads. sm_write, sm_read: the
-// same by kernels. staged: copy engines through host memory, with the direct path disabled. host,
-// pageable: between a GPU and pinned, or pageable, memory of its host, by copy engine. latency:
-// pointer chase by one thread of the row's GPU through the column's memory. sendrecv, pingpong:
+// ce, ce_read: a copy engine of the source writes, or one of the target reads. sm_write, sm_read:
+// the same with kernels. staged: copy engines through host memory, with the direct path disabled.
+// host, pageable: copy engines between a GPU and pinned or pageable memory of its host. latency:
+// one thread of the row's GPU follows pointers through the column's memory. sendrecv, pingpong:
 // messages of the communication library, which also work between processes and hosts.
 enum class P2pMethod {
   ce,
@@ -31,9 +31,9 @@ constexpr bool measures_latency(P2pMethod method) {
   return method == P2pMethod::latency || method == P2pMethod::pingpong;
 }
 
-// uni: one pair at a time, one way (on each host at once). bi: one pair, both ways at once. all:
-// each rank sends to one and receives from another at once, in as many rounds as there are others.
-// together: every pair at once.
+// uni: one pair at a time, one way (on each host simultaneously). bi: one pair, both ways at once.
+// all: each rank sends to one rank and receives from another, all at once; one round for each
+// distance between ranks. together: every pair at once.
 enum class P2pDirection { uni, bi, all, together };
 
 // direct: one process drives all GPUs of a host. ipc: one process each, memory mapped by CUDA IPC.
@@ -72,7 +72,7 @@ NCCLPROBE_DESCRIBE(P2pLabel,
                    NCCLPROBE_COLUMN(transfers, "the transfers of a cell, all at once",
                                     base::Rows{"p2p_transfers"}))
 
-// The rank whose samples time the transfer: the one that drives it, or receives the message.
+// The rank whose samples time the transfer: the one that drives it, or that receives the message.
 int timed_rank(P2pMethod method, const P2pTransfer& transfer);
 
 // "0", "h0".

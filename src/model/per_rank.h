@@ -7,7 +7,7 @@
 
 namespace ncclprobe::model {
 
-// One value for all ranks, with exceptions for some. Small whatever the number of ranks.
+// One value for all ranks, with exceptions for some. Small for any number of ranks.
 template <typename T>
 struct PerRank {
   T common{};

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-// What came out of a trial.
+// The result of a trial.
 namespace ncclprobe::model {
 
 // One batch on one rank: `iterations` back-to-back launches took `elapsed_ns` on that rank's clock.
@@ -21,8 +21,8 @@ struct Sample {
   std::int32_t batch = 0;
   std::int32_t iterations = 0;
   std::int64_t elapsed_ns = 0;
-  // Of these, the host's thread was busy asking for the launches: from before the first until the
-  // last call had returned, for all ranks that its process drives. Negative: not measured.
+  // How long the host's thread was busy requesting these launches, for all ranks that its process
+  // drives: from before the first call until the last one returned. Negative: not measured.
   std::int64_t launch_ns = -1;
   bool operator==(const Sample&) const = default;
 };
@@ -33,7 +33,7 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(elapsed_ns, "time of the whole batch, ns"),
     NCCLPROBE_COLUMN(launch_ns, "part of it that the host took to launch, ns; -1: not measured"))
 
-// When the device came to a marker (TimingMode::steps).
+// When the device reached a marker (TimingMode::steps).
 struct Mark {
   std::int32_t rank = 0; // global
   std::int32_t batch = 0;
@@ -50,16 +50,16 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(at_ns,
                      "when the device reached it, since the rank's first mark of the batch, ns"))
 
-// Was the data looked at, and what was found, over all ranks.
+// Whether the data was checked, and the findings, over all ranks.
 struct CheckResult {
   bool checked = false;
   std::uint64_t elements = 0;
   std::uint64_t wrong = 0;
   std::string first_wrong; // "rank 3 element 17: 5 instead of 6"; empty if none
   std::string why_unchecked;
-  std::uint64_t launches = 0; // whose results were looked at
+  std::uint64_t launches = 0; // whose results were checked
   std::string method;         // which ones: "last launch of every batch", "every launch", ...
-                              // and what else the reader of the samples has to know
+                              // and further notes for readers of the samples
   bool operator==(const CheckResult&) const = default;
 };
 NCCLPROBE_DESCRIBE(CheckResult, NCCLPROBE_COLUMN(checked, "1: the data was checked"),
@@ -70,7 +70,7 @@ NCCLPROBE_DESCRIBE(CheckResult, NCCLPROBE_COLUMN(checked, "1: the data was check
                    NCCLPROBE_COLUMN(launches, "launches whose results were checked"),
                    NCCLPROBE_COLUMN(method, "which launches those are"))
 
-// State of a rank's GPU, as NVML tells it. What could not be read is absent.
+// State of a rank's GPU according to NVML. Values that could not be read are absent.
 struct Condition {
   enum class When { before, during, after }; // the timed part of the cell
   std::int32_t rank = 0;
@@ -80,17 +80,18 @@ struct Condition {
   std::optional<std::int32_t> memory_clock_mhz;
   std::optional<std::int32_t> temperature_c;
   std::optional<std::int32_t> power_mw;
-  std::optional<std::uint64_t> throttle_reasons;  // NVML's bits, idle and user settings included
+  std::optional<std::uint64_t>
+      throttle_reasons; // NVML's bits, including idle and the user's settings
   std::optional<std::uint64_t> memory_used_bytes; // of the device, by all processes
-  // Data on all NVLinks of the GPU, counted since the driver's start: differences mean something.
+  // Data on all NVLinks of the GPU, counted since the driver's start: only differences matter.
   std::optional<std::uint64_t> nvlink_sent_bytes;
   std::optional<std::uint64_t> nvlink_received_bytes;
-  // Over PCIe, in the 20 ms or so before the reading.
+  // Over PCIe, in about 20 ms before the reading.
   std::optional<std::int32_t> pcie_sent_mb_per_s;
   std::optional<std::int32_t> pcie_received_mb_per_s;
-  // Before and after a cell. Processes that compute on the GPU, ours among them.
+  // Before and after a cell. Processes that compute on the GPU, including ours.
   std::optional<std::int32_t> processes;
-  // Memory errors (ECC) since the driver's start: differences are what came in between.
+  // Memory errors (ECC) since the driver's start: a difference counts those in between.
   std::optional<std::uint64_t> corrected_errors;
   std::optional<std::uint64_t> uncorrected_errors;
   bool operator==(const Condition&) const = default;
@@ -114,13 +115,13 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(corrected_errors, "memory errors since the driver's start", base::grown),
     NCCLPROBE_COLUMN(uncorrected_errors, "memory errors since the driver's start", base::grown))
 
-// Bits of throttle_reasons that mean slower than asked for: software power cap (0x4), hardware
+// Bits of throttle_reasons that mean slower than requested: software power cap (0x4), hardware
 // slowdown (0x8), software thermal (0x20), hardware thermal (0x40), hardware power brake (0x80).
 // Not idle (0x1), application clocks (0x2), sync boost (0x10), display clocks (0x100). Source:
 // nvml.h, nvmlClocksEventReason*.
 inline constexpr std::uint64_t k_throttled_bits = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
 
-// What came out of a cell: of one rank while the trial runs, over all ranks in its record.
+// The result of a cell: of one rank while the trial runs, of all ranks in its record.
 struct CellRecord {
   Outcome outcome;
   CheckResult check;
@@ -137,11 +138,11 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(marks, "when the device reached the markers of a step, ordered "
                             "by rank, batch, iteration, operation"))
 
-// Memory of a rank's device. before: nothing of ours was on it yet. opened: the process had its
-// context there. connected: the communicator of all ranks was made, nothing launched. finished: all
-// cells were over. These four are what all processes used together: of a trial that was prepared
-// (TrialRecord), before and opened hold the end of the one before it. buffers: what the runner had
-// asked for when all cells were over.
+// Memory of a rank's device. The first four are what all processes together used. before: nothing
+// of ours was on it. opened: the process had its context. connected: the communicator of all ranks
+// existed, nothing was launched. finished: all cells were over. In a prepared trial (TrialRecord),
+// before and opened include the end of the previous trial. buffers: what the runner had requested
+// when all cells were over.
 struct MemoryUse {
   enum class What { before, opened, connected, finished, buffers };
   std::int32_t rank = 0; // global
@@ -156,24 +157,25 @@ NCCLPROBE_DESCRIBE(
 
 // One worker process of the trial.
 struct WorkerRecord {
-  std::vector<int> ranks; // global ranks it drove
+  std::vector<int> ranks; // its global ranks
   std::string host;
   std::int32_t pid = 0;
-  std::string
-      last_phase; // how far it came: spawned, ready, communicator_init, cell, teardown, done
+  std::string last_phase; // its last phase: spawned, ready, communicator_init, cell, teardown, done
   std::int32_t last_cell = -1;
   std::string exit;        // "exit 0", "signal 9 (Killed)"
   std::string output_tail; // last lines of its stdout and stderr; kept for trials that are not ok
-  std::string position;    // within that phase: "launch 12 of 20 of batch 3"; trials not ok
-  std::string stack;       // of its main thread, innermost first, a frame a line; trials not ok
-  // It was allowed to run on, "0-15,32-47": as it told itself once connected, else as it was begun.
+  std::string position;    // place within that phase: "launch 12 of 20 of batch 3"; only for trials
+                           // that are not ok
+  std::string stack; // of its main thread, innermost first, one frame per line; only for trials
+                     // that are not ok
+  // CPUs that it could use, "0-15,32-47": as it reported after connecting, else as it was started.
   std::string cpus;
-  std::string cpus_asked; // what TrialSpec::cpu_affinity meant for it; empty: nothing, or refused
-  // What it communicated and computed with, as it had them loaded: paths with links resolved, and
-  // as problem what is not as TrialSpec::libraries asked for. Empty if it did not come to tell.
+  std::string cpus_asked; // the CPUs that TrialSpec::cpu_affinity gave it; empty: none, or refused
+  // Its communication and compute libraries as loaded: paths with links resolved. `problem`: how
+  // one differs from TrialSpec::libraries. Empty if it did not report.
   std::vector<Library> libraries;
-  std::vector<MemoryUse> memory;       // in the order of time; none where devices do not tell
-  std::uint64_t peak_memory_bytes = 0; // most of the host's memory it held; 0: unknown
+  std::vector<MemoryUse> memory;       // ordered by time; none if devices report none
+  std::uint64_t peak_memory_bytes = 0; // its highest use of host memory; 0: unknown
   bool operator==(const WorkerRecord&) const = default;
 };
 NCCLPROBE_DESCRIBE(
@@ -195,13 +197,13 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(peak_memory_bytes, "most of the host's memory it held; 0: unknown",
                      base::grown))
 
-// One call of the library as it was carried out, seen by the profiler plugin.
+// One call of the library as it ran, seen by the profiler plugin.
 struct Choice {
   std::int32_t cell = -1; // -1: outside cells
   std::string function;   // "AllReduce", "Send"
-  std::string type;       // NCCL's name of it, "ncclFloat32"
+  std::string type;       // NCCL's name, "ncclFloat32"
   std::uint64_t count = 0;
-  std::string algorithm; // "RING"; empty for sends and receives, which have none
+  std::string algorithm; // "RING"; sends and receives have none
   std::string protocol;  // "LL128"
   std::int32_t channels = 0;
   std::int32_t peer = -1; // sends and receives
@@ -217,11 +219,11 @@ NCCLPROBE_DESCRIBE(Choice,
                    NCCLPROBE_COLUMN(channels, "number of channels"),
                    NCCLPROBE_COLUMN(peer, "of a send or receive; -1: none"))
 
-// What one rank of a companion trial saw of its settings.
+// One rank's observations of its settings in a companion trial.
 struct Evidence {
   std::int32_t rank = 0;
-  std::string log;      // NCCL's, whole (NCCL_DEBUG_FILE)
-  std::string profiler; // "v5": the plugin interface that was used; or why there was none
+  std::string log;      // NCCL's complete log (NCCL_DEBUG_FILE)
+  std::string profiler; // "v5": the plugin interface in use; or why there was none
   std::vector<Choice> choices;
   bool operator==(const Evidence&) const = default;
 };
@@ -233,13 +235,13 @@ NCCLPROBE_DESCRIBE(Evidence, NCCLPROBE_COLUMN(rank, "global rank"),
 
 struct TrialRecord {
   TrialSpec spec;
-  Outcome outcome;               // gravest of all cells and workers
+  Outcome outcome;               // worst of all cells and workers
   std::vector<CellRecord> cells; // as many as spec.cells
   std::vector<WorkerRecord> workers;
   std::vector<Evidence> evidence; // by rank; companions only
   std::string started_utc;
-  // Its workers were started during the trial before and waited with their devices open. Then its
-  // times count from its turn, and its teardown runs beside the next trial's start-up.
+  // Its workers started during the previous trial and waited with open devices. Its times then
+  // count from its turn, and its teardown runs beside the next trial's start.
   bool prepared = false;
   std::int64_t startup_ns = 0; // spawn until all ranks were ready
   std::int64_t total_ns = 0;   // spawn until all workers were gone

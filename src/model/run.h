@@ -13,7 +13,7 @@
 
 namespace ncclprobe::model {
 
-// Where each global rank lives.
+// The place of each global rank.
 struct RankPlace {
   int rank = 0;
   int host = 0;   // index in RunHeader::hosts
@@ -45,20 +45,19 @@ struct RunHeader {
   std::vector<std::string> argv;
   std::uint64_t seed = 0;
   std::string backend;
-  std::string backend_reason; // why this one
+  std::string backend_reason; // why it was chosen
   bool synthetic = false;     // numbers are not measurements
   std::vector<Host> hosts;
   std::vector<RankPlace> ranks;
-  std::vector<Setting>
-      environment;             // variables of the launching environment that bear on the result
-  std::vector<Setting> pinned; // those of them that a sweep had asked for, and were left alone
+  std::vector<Setting> environment; // variables of the launching environment that affect the result
+  std::vector<Setting> pinned;      // those of them that a sweep requested but left unchanged
   int planned_trials = 0;
-  std::string plan;           // the plan file that means all options: what --resume goes on with
-  std::vector<Setting> files; // that trials load or start, and what tells their contents apart
-  std::vector<std::string> forced; // differences that --force let pass when the run was resumed
+  std::string plan;                // the plan file with all options, from which --resume continues
+  std::vector<Setting> files;      // files that trials load or start, with hashes of their contents
+  std::vector<std::string> forced; // differences that --force accepted when the run was resumed
   std::vector<RankVariable>
-      environment_of_ranks; // where it is not what `environment`, rank 0's, says
-  std::string note;         // the user's own words; empty: none
+      environment_of_ranks; // where ranks differ from `environment`, which is rank 0's
+  std::string note;         // the user's note; empty: none
   bool operator==(const RunHeader&) const = default;
 };
 NCCLPROBE_DESCRIBE(

@@ -18,13 +18,14 @@
 #include <vector>
 
 // Everything a worker runs is a Schedule: plain data, the same on all ranks. A collective
-// benchmark, a P2P matrix, a DDP step and the replay of a captured job differ only in how theirs is
-// made (workload/). Indexes name the declarations of the same schedule. Ranks in operations are
-// ranks of the operation's communicator; ranks of buffers, copies and computations are global
-// ranks.
+// benchmark, a P2P matrix, a DDP step and the replay of a captured job only differ in how their
+// schedules are made (workload/). Indexes refer to declarations of the same schedule. Ranks in
+// operations are ranks of the operation's communicator; ranks of buffers, copies and computations
+// are global ranks.
 //
-// Rule: the operations of one communicator have one order on all its ranks (what a rank does not
-// take part in is skipped, never reordered). check_schedule() in workload/ enforces it.
+// Rule: the operations of one communicator have the same order on all its ranks. A rank skips
+// operations in which it does not take part, but never reorders them. check_schedule() in workload/
+// enforces this.
 namespace ncclprobe::model {
 
 struct StreamDecl {
@@ -37,15 +38,16 @@ NCCLPROBE_FIELDS(StreamDecl, name, priority)
 struct CommunicatorDecl {
   std::string name;
   std::vector<int> ranks; // global ranks in communicator order; empty = all ranks
-  // Declared before this one; >= 0: this one is split off it (ncclCommSplit), else made on its own.
+  // >= 0: split off this communicator (ncclCommSplit), which is declared earlier; else created
+  // without a parent.
   int parent = -1;
   bool operator==(const CommunicatorDecl&) const = default;
 };
 NCCLPROBE_GROWN_FIELDS(CommunicatorDecl, (name, ranks), (parent))
 
 // registered: allocated by the library and registered with every communicator of the schedule
-// (ncclMemAlloc, ncclCommRegister). shared: other processes of the host may map it (CUDA IPC).
-// pinned_host and pageable_host: memory of the host, close to the rank's device.
+// (ncclMemAlloc, ncclCommRegister). shared: other processes on the host may map it (CUDA IPC).
+// pinned_host and pageable_host: host memory, close to the rank's device.
 enum class Memory { plain, registered, shared, pinned_host, pageable_host };
 
 // How the timed region is launched. graph: captured once as a CUDA graph and replayed.
@@ -59,8 +61,8 @@ struct BufferDecl {
 };
 NCCLPROBE_GROWN_FIELDS(BufferDecl, (name, bytes), (memory))
 
-// A place in a buffer: offset + rank * stride, so that "block r of the receive buffer" is one value
-// for all ranks and two slices of one buffer can alias on purpose.
+// A place in a buffer: offset + rank * stride. So "block r of the receive buffer" is one value for
+// all ranks. Two slices of one buffer may overlap on purpose.
 struct Slice {
   int buffer = 0;
   std::uint64_t offset_bytes = 0;
@@ -122,16 +124,17 @@ struct RecvOp {
 };
 NCCLPROBE_FIELDS(RecvOp, communicator, stream, into, count, type, from)
 
-// copy_engine: a DMA engine of the device that drives the copy. kernel: loads and stores of its
-// processors. through_host: a DMA engine again, with direct access between the two devices closed,
-// so that the data goes through host memory.
+// copy_engine: a DMA engine of the device that drives the copy. kernel: loads and stores by its
+// processors. through_host: a DMA engine, with direct access between the two devices disabled, so
+// the data goes through host memory.
 enum class CopyMeans { copy_engine, kernel, through_host };
 
-// Whose device drives a copy: the source's writes to the other, the target's reads from it.
+// The device that drives a copy: the source's writes to the target, the target's reads from the
+// source.
 enum class CopyDriver { source, target };
 
 // From one rank's buffer to another's (or its own), issued on a stream of the driving rank's
-// device. The other rank is driven by the same worker, or its buffer is shared.
+// device. The same worker drives the other rank, or the other rank's buffer is shared.
 struct CopyOp {
   int stream = 0;
   int from_rank = 0;
@@ -148,10 +151,10 @@ struct CopyOp {
 NCCLPROBE_GROWN_FIELDS(CopyOp, (stream, from_rank, from, to_rank, to, bytes), (means, driver))
 
 // One thread of `rank`'s device follows a chain of pointers through memory of `through_rank` (its
-// own: local latency), so that each access waits for the one before. The chain visits every
-// stride-th byte of `through` in ascending order, and starts again at the end; it is written like
-// an input (Fill), by this description. At the end the position, in bytes from the start of
-// `through`, stands in `result` of `rank`, as u64: checked like a DataCheck.
+// own: local latency). Each access waits for the previous one. The chain visits every stride-th
+// byte of `through` in ascending order, then starts again. It is written like an input (Fill), from
+// this description. At the end `result` of `rank` holds the position as u64, in bytes from the
+// start of `through`; it is checked like a DataCheck.
 struct ChaseOp {
   int stream = 0;
   int rank = 0;
@@ -167,7 +170,7 @@ struct ChaseOp {
 };
 NCCLPROBE_FIELDS(ChaseOp, stream, rank, through_rank, through, bytes, stride_bytes, hops, result)
 
-// Keeps the stream busy for a given time, as a backward pass of that length would.
+// Keeps the stream busy for a given time, as a backward pass of that duration would.
 struct SpinOp {
   int stream = 0;
   std::uint64_t duration_ns = 0;
@@ -175,17 +178,17 @@ struct SpinOp {
 };
 NCCLPROBE_FIELDS(SpinOp, stream, duration_ns)
 
-// How a product's factors lie in memory. As in BLAS, matrices lie column by column: n as they are
-// in the product, t transposed, so that A of tn is k x m in memory, and B of nt n x k.
-// A layer's forward pass is tn where weights are stored [out, in], its gradient by the input nn,
-// its gradient by the weights nt.
+// Memory layout of a product's factors. Matrices are stored column by column, as in BLAS: n as in
+// the product, t transposed. So A of tn is k x m in memory, and B of nt is n x k. If weights are
+// stored as [out, in], a layer's forward pass is tn, the gradient of its input nn, and the gradient
+// of its weights nt.
 enum class GemmLayout { nn, nt, tn };
 
-// tf32: f32 factors are rounded to 10 bits of mantissa, so that tensor cores multiply them.
+// tf32: f32 factors are rounded to 10 bits of mantissa, and tensor cores multiply them.
 enum class GemmMath { full, tf32 };
 
-// C (m x n) = A (m x k) times B (k x n), `batch` of them one behind the other. Sums are kept in
-// f32. 2 m n k batch floating point operations.
+// C (m x n) = A (m x k) times B (k x n), `batch` of them one after the other in memory. Sums are
+// kept in f32. 2 m n k batch floating point operations.
 struct GemmOp {
   int stream = 0;
   Slice a, b, c; // rank strides count by global rank
@@ -198,8 +201,8 @@ struct GemmOp {
 };
 NCCLPROBE_FIELDS(GemmOp, stream, a, b, c, m, n, k, batch, type, layout, math)
 
-// One kernel that writes `count` elements from one place to another, rounded if the type differs:
-// gradients into a bucket, f32 into bf16 before it is sent.
+// One kernel that copies `count` elements to another place, and rounds them if the type differs:
+// gradients into a bucket, f32 to bf16 before sending.
 struct ConvertOp {
   int stream = 0;
   Slice from, into; // rank strides count by global rank
@@ -211,7 +214,7 @@ struct ConvertOp {
 NCCLPROBE_FIELDS(ConvertOp, stream, from, into, count, from_type, into_type)
 
 // One step of AdamW as one kernel: reads `count` gradients, updates as many weights (both of
-// `type`) and two moments each (f32, one array behind the other in `state`).
+// `type`) and two moments of each (f32, one array after the other in `state`).
 struct OptimizerOp {
   int stream = 0;
   Slice gradients, weights, state; // rank strides count by global rank
@@ -221,7 +224,7 @@ struct OptimizerOp {
 };
 NCCLPROBE_FIELDS(OptimizerOp, stream, gradients, weights, state, count, type)
 
-// All ranks of the communicator meet on the host before any goes on.
+// A barrier on the host for all ranks of the communicator.
 struct BarrierOp {
   int communicator = 0;
   bool operator==(const BarrierOp&) const = default;
@@ -250,16 +253,16 @@ struct WaitEventOp {
 };
 NCCLPROBE_FIELDS(WaitEventOp, stream, event)
 
-// What a stretch of a step is spent on. note: nothing, it is a name at a point of the timeline.
-// prepare: work that only communication asks for, such as filling buckets. host_copy: input comes
-// from memory of the host.
+// The purpose of a stretch of a step. note: none, it names a point of the timeline. prepare: work
+// that only communication needs, such as filling buckets. host_copy: input is copied from host
+// memory.
 enum class Activity { note, forward, backward, optimizer, prepare, communication, host_copy };
 
-// begin and end: of a stretch; both have its label, activity and stream, and stretches of one
-// stream follow one another. A stretch begins behind what its stream waits for.
+// begin and end of a stretch: both have its label, activity and stream, and the stretches of one
+// stream follow one another. A stretch begins after everything that its stream waits for.
 enum class MarkerEdge { point, begin, end };
 
-// A moment on a stream with a name ("bucket 3"). In TimingMode::steps it is timed (record.h, Mark).
+// A named moment on a stream ("bucket 3"). TimingMode::steps times it (record.h, Mark).
 struct MarkerOp {
   int stream = 0;
   std::string label;
@@ -273,7 +276,7 @@ struct Operation {
   std::variant<CollectiveOp, SendOp, RecvOp, CopyOp, SpinOp, BarrierOp, GroupBeginOp, GroupEndOp,
                RecordEventOp, WaitEventOp, MarkerOp, ChaseOp, GemmOp, ConvertOp, OptimizerOp>
       what;
-  std::vector<int> ranks; // roles: global ranks that take part; empty = all of them
+  std::vector<int> ranks; // roles: global ranks that take part; empty = all
   bool operator==(const Operation&) const = default;
 };
 
@@ -285,13 +288,13 @@ struct Region {
 };
 NCCLPROBE_FIELDS(Region, first, last)
 
-// In place of a communicator's number: all ranks of the trial by their global numbers. Fills and
-// checks of schedules that need no communicator use it, so that none has to be made.
+// Replaces a communicator's number: all ranks of the trial by their global numbers. Fills and
+// checks use it in schedules that need no communicator, so none is created.
 inline constexpr int k_all_ranks = -1;
 
-// Input data, written before the first run and again before the checked one: element i of the slice
-// holds the pattern's number of (rank in communicator, i) for this type, operation and size of
-// communicator (data_pattern.h). All other bytes of every buffer are poisoned.
+// Input data, written before the first run and again before the checked one. Element i of the slice
+// is the pattern's number for (rank in communicator, i), this type, operation and communicator size
+// (data_pattern.h). All other bytes of every buffer are poisoned.
 struct Fill {
   int communicator = 0;
   Slice slice;
@@ -307,16 +310,17 @@ struct Fill {
 NCCLPROBE_GROWN_FIELDS(Fill, (communicator, slice, count, type, op, collective, root),
                        (ranks, signs))
 
-// What must stand in `slice` after one run of the timed region on freshly filled buffers.
+// The expected content of `slice` after one run of the timed region on freshly filled buffers.
 struct DataCheck {
   Collective collective = Collective::all_reduce;
   int communicator = 0;
   Slice slice;
-  std::uint64_t count = 0; // as in CollectiveOp; of an all_to_all_v the block's
+  std::uint64_t count = 0; // as in CollectiveOp; for an all_to_all_v, those of the block
   DataType type = DataType::f32;
   ReduceOp op = ReduceOp::sum;
   int root = 0;
-  int distance = 0; // all_to_all_v, one check a block: it comes from the rank so many before,
+  int distance =
+      0; // all_to_all_v has one check per block: it comes from the rank this many before,
   std::uint64_t first_index = 0; // from this element of its input on
   std::vector<int> ranks{}; // global ranks that have this result; empty = all of the communicator
   bool operator==(const DataCheck&) const = default;
@@ -324,7 +328,7 @@ struct DataCheck {
 NCCLPROBE_GROWN_FIELDS(DataCheck, (collective, communicator, slice, count, type, op, root),
                        (distance, first_index, ranks))
 
-// True if the list of ranks, which stands for all of them when it is empty, names this one.
+// True if the list of ranks names this one; an empty list stands for all ranks.
 inline bool names_rank(const std::vector<int>& ranks, int rank) {
   return ranks.empty() || std::ranges::find(ranks, rank) != ranks.end();
 }
@@ -337,8 +341,8 @@ inline bool has_input(const Fill& fill, int rank, int global_rank) {
 }
 
 struct Schedule {
-  // Out of line: copying and destroying operations of fourteen kinds is much code,
-  // and would else be compiled wherever a trial is handed on.
+  // Out of line: copying and destroying operations of fourteen kinds is much code, which would
+  // otherwise be compiled in every file that passes a trial on.
   Schedule();
   Schedule(const Schedule&);
   Schedule(Schedule&&) noexcept;
@@ -351,7 +355,7 @@ struct Schedule {
   std::vector<CommunicatorDecl> communicators;
   std::vector<BufferDecl> buffers;
   std::vector<Operation> operations;
-  Region timed; // repeated back to back; operations before and after it run once around each batch
+  Region timed; // repeated back to back; other operations run once before or after each batch
   std::optional<Region> capture; // this part is captured once as a CUDA graph and replayed
   std::vector<Fill> fills;
   std::vector<DataCheck> checks;

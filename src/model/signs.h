@@ -6,8 +6,8 @@
 
 namespace ncclprobe::model {
 
-// Whether numbers have both signs, in types that have them. none: for what must not be negative,
-// such as an optimizer's second moments, of which it takes the root.
+// Whether numbers have both signs, for types that have them. none: for values that must not be
+// negative, such as an optimizer's second moments, whose root it takes.
 enum class Signs { both, none };
 
 } // namespace ncclprobe::model

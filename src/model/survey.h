@@ -12,16 +12,16 @@
 #include <string_view>
 #include <vector>
 
-// What `doctor` looks at: a rank's process as a trial would have it, and its host. Plain data; a
-// value that could not be had is absent or empty, never invented.
+// What `doctor` examines: a rank's process as in a trial, and its host. Plain data; an unavailable
+// value is absent or empty, never invented.
 namespace ncclprobe::model {
 
-// A file of code that is really mapped into the process.
+// A code file that is mapped into the process.
 struct MappedLibrary {
-  std::string path;    // of the file itself, links followed
-  std::string soname;  // what programs ask for: "libnccl.so.2"
+  std::string path;    // of the file itself, with links resolved
+  std::string soname;  // the name that programs request: "libnccl.so.2"
   std::string runpath; // RPATH or RUNPATH of the file
-  bool rpath = false;  // it is the older RPATH, which goes before LD_LIBRARY_PATH
+  bool rpath = false;  // it is the older RPATH, which has priority over LD_LIBRARY_PATH
   bool operator==(const MappedLibrary&) const = default;
 };
 NCCLPROBE_LENIENT_FIELDS(MappedLibrary, path, soname, runpath, rpath)
@@ -35,9 +35,9 @@ struct Limit {
 };
 NCCLPROBE_LENIENT_FIELDS(Limit, name, soft, hard)
 
-// What the control groups allow this process. Absent: no limit, or not known.
+// The limits that control groups set for this process. Absent: no limit, or unknown.
 struct Confinement {
-  std::string container; // how it shows that this is one; empty: no sign of it
+  std::string container; // evidence of a container; empty: none
   std::optional<std::uint64_t> memory_limit_bytes;
   std::optional<std::uint64_t> memory_used_bytes;
   std::optional<double> cpus;
@@ -49,7 +49,7 @@ struct Confinement {
 NCCLPROBE_LENIENT_FIELDS(Confinement, container, memory_limit_bytes, memory_used_bytes, cpus,
                          pids_limit, pids_used, numa_calls_allowed)
 
-// A file or library that a variable names, and whether it can be found.
+// A file or library that a variable names, and whether it exists.
 struct LookedFor {
   std::string name;
   bool found = false;
@@ -58,7 +58,7 @@ struct LookedFor {
 NCCLPROBE_LENIENT_FIELDS(LookedFor, name, found)
 
 struct ProcessSurvey {
-  std::vector<Setting> environment;  // bears_on_communication(), by stored_value()
+  std::vector<Setting> environment;  // those of bears_on_communication(), as stored_value()
   std::vector<LookedFor> looked_for; // that NCCL would open because of it
   std::vector<MappedLibrary> libraries;
   std::vector<Limit> limits;
@@ -82,7 +82,8 @@ struct SharedMemory {
   std::uint64_t size_bytes = 0;
   std::uint64_t free_bytes = 0;
   std::vector<SharedSegment> segments; // NCCL's, CUDA's and MPI's, by name
-  // By systemd's logind, when the user's last session ends (RemoveIPC). Absent: not known.
+  // Whether systemd's logind removes it when the user's last session ends (RemoveIPC). Absent:
+  // unknown.
   std::optional<bool> removed_at_logout;
   std::string problem; // why this process cannot create a file there; empty: it can
   bool operator==(const SharedMemory&) const = default;
@@ -91,8 +92,8 @@ NCCLPROBE_LENIENT_FIELDS(SharedMemory, size_bytes, free_bytes, segments, removed
 
 struct PciBridge {
   std::string address; // "0000:3a:00.0"
-  // It sends what one device writes to another up to the root first. Absent: its configuration
-  // space could not be read (only root may).
+  // It sends requests between devices up to the root first. Absent: its configuration space could
+  // not be read (only root may).
   std::optional<bool> redirects_peers;
   bool operator==(const PciBridge&) const = default;
 };
@@ -100,7 +101,7 @@ NCCLPROBE_LENIENT_FIELDS(PciBridge, address, redirects_peers)
 
 // Devices whose addresses the IOMMU treats alike.
 struct IommuGroup {
-  std::string type; // "identity": passed through; "DMA", "DMA-FQ": translated; empty: not told
+  std::string type; // "identity": passed through; "DMA", "DMA-FQ": translated; empty: unknown
   std::vector<std::string> devices; // GPUs and network cards only
   bool operator==(const IommuGroup&) const = default;
 };
@@ -111,7 +112,7 @@ struct PciSurvey {
   int iommu_groups = 0;
   std::vector<IommuGroup> device_groups; // those with a GPU or a network card
   std::string iommu_words;               // of the kernel's command line: "intel_iommu=on iommu=pt"
-  std::string hypervisor;                // empty: no sign of one
+  std::string hypervisor;                // empty: no evidence of one
   bool operator==(const PciSurvey&) const = default;
 };
 NCCLPROBE_LENIENT_FIELDS(PciSurvey, bridges, iommu_groups, device_groups, iommu_words, hypervisor)
@@ -124,13 +125,13 @@ struct KernelModule {
 NCCLPROBE_LENIENT_FIELDS(KernelModule, name, version)
 
 struct DriverSurvey {
-  std::string module_version; // /proc/driver/nvidia/version: what the kernel runs
+  std::string module_version; // /proc/driver/nvidia/version: of the loaded module
   std::string flavour;        // "open" or "proprietary"
   std::vector<KernelModule> modules;
   std::vector<std::string> services;     // running: "nv-fabricmanager", "nvidia-persistenced", ...
   std::vector<std::string> device_files; // "/dev/nvidiactl", "/dev/nvidia-uvm", ...
   std::string fabric_manager_version;    // of its package
-  int nvidia_pci_devices = 0;            // that the PCI bus shows, GPUs and switches
+  int nvidia_pci_devices = 0;            // GPUs and switches on the PCI bus
   int nvswitches = 0;
   bool operator==(const DriverSurvey&) const = default;
 };
@@ -142,7 +143,7 @@ struct NetworkInterface {
   bool up = false;
   bool running = false;
   bool loopback = false;
-  std::optional<int> speed_mbit_per_s; // virtual ones do not tell
+  std::optional<int> speed_mbit_per_s; // virtual ones report none
   int mtu_bytes = 0;
   std::vector<std::string> addresses; // "192.0.2.2", "fe80::1"
   bool operator==(const NetworkInterface&) const = default;
@@ -166,14 +167,14 @@ struct Xid {
   int number = 0;
   std::string pci_bus_id; // "0000:3b:00"
   std::string line;
-  std::optional<std::int64_t> age_s; // when it was read; absent: the line does not tell
+  std::optional<std::int64_t> age_s; // when it was read; absent: the line has no time
   bool operator==(const Xid&) const = default;
 };
 NCCLPROBE_LENIENT_FIELDS(Xid, number, pci_bus_id, line, age_s)
 
 struct KernelLog {
-  std::string source;  // that was read; empty: none could be
-  std::string problem; // why not
+  std::string source;  // that was read; empty: none was readable
+  std::string problem; // why none was readable
   std::vector<Xid> xids;
   std::optional<std::int64_t> uptime_s; // of the host, then
   bool operator==(const KernelLog&) const = default;
@@ -188,12 +189,12 @@ struct NcclFile {
 };
 NCCLPROBE_LENIENT_FIELDS(NcclFile, path, settings)
 
-// A CUDA runtime or an NCCL that lies on the host, whether anything loads it or not.
+// A CUDA runtime or NCCL that is installed on the host, loaded or not.
 struct InstalledLibrary {
-  std::string path;    // of the file itself, links followed
+  std::string path;    // of the file itself, with links resolved
   std::string soname;  // "libcudart.so.12"
-  std::string version; // by the file's name or its Python package; empty: neither tells
-  // Who would look there: "LD_LIBRARY_PATH", "loader", "toolkit", "folder" (/usr/local/lib),
+  std::string version; // from the file's name or its Python package; empty: unknown
+  // Where it was found: "LD_LIBRARY_PATH", "loader", "toolkit", "folder" (/usr/local/lib),
   // "VIRTUAL_ENV", "CONDA_PREFIX" or "--python".
   std::string found_by;
   bool operator==(const InstalledLibrary&) const = default;
@@ -207,27 +208,28 @@ struct HostSurvey {
   std::vector<NetworkInterface> interfaces;
   std::vector<RdmaPort> rdma;
   KernelLog kernel_log;
-  std::vector<NcclFile> nccl_files;        // those that exist, in the order NCCL reads them
-  std::vector<std::string> name_addresses; // that /etc/hosts has for the host's own name
-  std::vector<InstalledLibrary> installed; // each once, in the order in which they are looked for
+  std::vector<NcclFile> nccl_files;        // existing ones, in the order in which NCCL reads them
+  std::vector<std::string> name_addresses; // those of the host's own name in /etc/hosts
+  std::vector<InstalledLibrary> installed; // each once, in the order of the search
   bool operator==(const HostSurvey&) const = default;
 };
 NCCLPROBE_LENIENT_FIELDS(HostSurvey, shared_memory, pci, driver, interfaces, rdma, kernel_log,
                          nccl_files, name_addresses, installed)
 
 struct Survey {
-  std::vector<int> ranks; // that start out as this process did
+  std::vector<int> ranks; // that started like this process
   std::string mpi;        // the launcher's library; empty without one
   std::string ncclprobe;  // version and build of the supervisor
   std::string taken_utc;
   Host inventory;
   ProcessSurvey process;
-  std::optional<HostSurvey> host; // of the first supervisor of each host
+  std::optional<HostSurvey> host; // from the first supervisor of each host
   std::vector<GpuHealth> health;  // likewise: every GPU of the host that NVML knows
   std::string health_problem;     // why there is none
-  std::string problem; // why the worker that should look at GPUs did not answer; without them, then
-  std::string worker_problem;   // why the worker does not answer at all: nothing was looked at
-  bool worker_mismatch = false; // because it speaks as one of another version would
+  std::string problem; // why the worker did not answer when it examined GPUs; the rest is from one
+                       // without GPUs
+  std::string worker_problem;   // why the worker does not answer at all: nothing was examined
+  bool worker_mismatch = false; // the reason is a worker of another version
   bool operator==(const Survey&) const = default;
 
   const Setting* variable(std::string_view name) const;
@@ -236,17 +238,17 @@ NCCLPROBE_PARTLY_LENIENT_FIELDS(Survey, (inventory, process),
                                 (ranks, mpi, ncclprobe, taken_utc, host, health, health_problem,
                                  problem, worker_problem, worker_mismatch))
 
-// What a worker looks at for a survey.
+// What a worker examines for a survey.
 enum class SurveyScope {
   rank,   // its process, libraries and GPUs
   host,   // and what all processes of the host share
   health, // of the GPUs alone
 };
 
-// True for variables that bear on what is measured: the communication libraries' own, which GPUs
-// are seen, where the loader looks.
+// True for variables that affect measurements: those of communication libraries, of visible GPUs
+// and of the loader's search.
 bool bears_on_communication(std::string_view name);
-// Of these, those that say where a rank is or what it writes: ranks may have them otherwise.
+// Of these, those that give a rank's place or output files: they may differ between ranks.
 bool may_differ_between_ranks(std::string_view name);
 
 } // namespace ncclprobe::model

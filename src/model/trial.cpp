@@ -42,7 +42,8 @@ bool TrialSpec::is_default() const {
 
 namespace {
 
-// What was measured. What came later is left out where it is not used, so that keys stay.
+// Identifies a measurement. Fields that were added later are omitted while unused, so old keys stay
+// the same.
 struct Identity {
   ProcessSettings process;
   std::string backend;
@@ -62,7 +63,7 @@ NCCLPROBE_GROWN_FIELDS(Identity, (process, backend, ranks, libraries, replicate,
 std::string resume_key(const TrialSpec& trial, const Cell& cell) {
   Identity identity{trial.process, trial.backend, trial.ranks, trial.libraries,   trial.replicate,
                     cell,          trial.purpose, trial.trace, trial.cpu_affinity};
-  identity.cell.deadline_ns = Cell{}.deadline_ns; // patience is not part of what is measured
+  identity.cell.deadline_ns = Cell{}.deadline_ns; // a deadline does not change what is measured
   return fmt::format("{:016x}", base::Hash().add(write_json(identity)).value());
 }
 

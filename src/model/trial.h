@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-// A trial is a value: TrialSpec in, TrialRecord (record.h) out. One trial is one generation of
-// worker processes: they start, run their cells in order, and die.
+// A trial is a value: TrialSpec in, TrialRecord (record.h) out. One trial is one set of worker
+// processes: they start, run their cells in order, and end.
 namespace ncclprobe::model {
 
 struct Setting {
@@ -26,17 +26,17 @@ NCCLPROBE_DESCRIBE(Setting,
 
 // Name of TrialSpec::cpu_affinity among settings.
 inline constexpr const char* k_cpu_affinity = "cpu_affinity";
-// The worker program among the libraries that are asked for and told.
+// Name of the worker program among requested and reported libraries.
 inline constexpr const char* k_worker_program = "worker";
 
-// "NCCL_PROTO=LL NCCL_ALGO=Ring", or "default" when there are none.
+// "NCCL_PROTO=LL NCCL_ALGO=Ring", or "default" if there are none.
 std::string label_of(const std::vector<Setting>& settings);
 
-// Environment of the workers, on top of what they inherit.
+// Environment of the workers, in addition to the inherited one.
 struct ProcessSettings {
   std::vector<Setting> common; // the setting under test: the same on all ranks
   std::map<int, std::vector<Setting>>
-      per_rank; // further ones by global rank (NCCL_HOSTID, a planted mismatch)
+      per_rank; // further ones by global rank (NCCL_HOSTID, a deliberate mismatch)
 
   std::vector<Setting> at(int rank) const; // common, then the rank's own
   bool operator==(const ProcessSettings&) const = default;
@@ -47,24 +47,25 @@ NCCLPROBE_DESCRIBE(
                      base::Rows{"settings"}),
     NCCLPROBE_COLUMN(per_rank, "further variables by global rank"))
 
-// batch: the timed region is launched `iterations` times back to back between two host clock
-// readings, as nccl-tests does; one batch gives one sample. latency: one launch at a time, each
-// between two events on the device, each a sample of one iteration; batches x iterations launches.
-// events: as batch, but the time of a batch is taken between two events on the device, which keeps
-// the host's enqueueing out of it; only ranks that the timed region gives work have samples.
-// steps: as batch, a launch being a step of training, and every marker of the timed region is
-// timed on the device in every launch (CellRecord::marks); ranks that only look on have no samples.
+// batch: the timed region is launched `iterations` times back to back between two readings of the
+// host's clock, as in nccl-tests; one batch gives one sample. latency: one launch at a time, each
+// timed by two events on the device; each gives one sample of one iteration, in batches x
+// iterations launches. events: as batch, but two events on the device time the batch, which
+// excludes the host's enqueueing; only ranks with work in the timed region have samples. steps: as
+// batch, with one training step per launch, and the device times every marker of the timed region
+// in every launch (CellRecord::marks); ranks that do not train have no samples.
 enum class TimingMode { batch, latency, events, steps };
 
 // How often and how long.
 struct Timing {
   int warmups = 5;            // untimed runs of the timed region
   int iterations = 20;        // per batch
-  int batches = 5;            // the fewest, if there is a target_interval
-  std::int64_t budget_ns = 0; // > 0: iterations, then batches, are cut until the estimate fits;
-                              // and the timed part ends at the first look at the clock after it
-  // > 0: go on after `batches` until the 95% confidence interval of the median over batches is
-  // within this share of it on every rank (0.01 = +-1%), or until max_batches or budget_ns.
+  int batches = 5;            // at least, if there is a target_interval
+  std::int64_t budget_ns = 0; // > 0: iterations, then batches, are reduced until the estimate fits;
+                              // and the timed part ends at the first check of the clock after it >
+                              // 0: continue after `batches` until the 95% confidence interval of
+                              // the median over batches is within this share of it on every rank
+                              // (0.01 = +-1%), or until max_batches or budget_ns.
   double target_interval = 0;
   int max_batches = 100;
   TimingMode mode = TimingMode::batch;
@@ -84,7 +85,7 @@ NCCLPROBE_DESCRIBE(
 struct Cell {
   CellLabel label;
   std::vector<Setting>
-      settings; // in-process: algorithm, protocol, channels per call (tuner plugin)
+      settings; // within a process: algorithm, protocol, channels per call (tuner plugin)
   Schedule schedule;
   Timing timing;
   std::int64_t deadline_ns = 30'000'000'000; // from the cell's start to its result, on each rank
@@ -101,49 +102,51 @@ NCCLPROBE_DESCRIBE(
                      base::grown))
 
 // measure: timed. companion: every cell is launched once, untimed, with NCCL's log and our profiler
-// plugin on, to see what the settings did (record.h, Evidence). Its times mean nothing. traced:
-// timed as `measure`, with TrialSpec::trace on; its times count only for what tracing costs.
+// plugin on, to show the effect of the settings (record.h, Evidence); ignore its times. traced:
+// timed as `measure`, with TrialSpec::trace on; its times only show the cost of tracing.
 enum class Purpose { measure, companion, traced };
 
-// How much of a trial is written down, each with all of the one before. kernels: what the devices
+// How much of a trial is recorded; each level includes the one before. kernels: what the devices
 // execute, and the communication library's operations. api: calls of the CUDA runtime and driver,
 // synchronizations, events. full: times of the library's channels, steps of its proxy threads and
 // of the network.
 enum class TraceLevel { off, kernels, api, full };
 
-// NCCL_DEBUG_FILE of companions: an anonymous file that the worker opens for itself, under this
-// number, so that nothing is left behind whatever happens to it.
+// NCCL_DEBUG_FILE of companions: an anonymous file that the worker opens under this number, so
+// nothing is left behind in any case.
 inline constexpr int k_companion_log_fd = 100;
 inline constexpr const char* k_companion_log_path = "/proc/self/fd/100";
 
 struct TrialSpec {
   int id = 0; // position in the plan's order, from 0
   Purpose purpose = Purpose::measure;
-  std::string name; // label of the settings as people know it
-  // Which fresh-process repetition of the same settings. In a sweep the default runs twice in block
-  // b, as replicates 2b and 2b+1: even and odd are the arms of the A/A comparison.
+  std::string name; // label of the settings, for people
+  // Number of this repetition of the same settings in fresh processes. In a sweep the default runs
+  // twice in block b, as replicates 2b and 2b+1: even and odd are the arms of the A/A comparison.
   int replicate = 0;
   std::string backend; // "nvidia", "host", "synthetic"
   int ranks = 0;
   std::uint64_t seed = 0; // data patterns and the synthetic backend
   ProcessSettings process;
   TraceLevel trace = TraceLevel::off;
-  // Where its workers leave their spools, and of which run; no part of what is measured.
+  // Where its workers store their spools, and the run they belong to; it does not change what is
+  // measured.
   std::string trace_folder, trace_run_id;
-  std::vector<Setting> instruments; // environment too, but to look on: not what is under test
-  // "nccl" -> path: which shared library to load; "worker" -> path: which program to start
+  std::vector<Setting> instruments; // also environment, but for observation: not under test
+  // "nccl" -> path: the shared library to load; "worker" -> path: the program to start
   std::vector<Setting> libraries;
   std::vector<Setting> tested_libraries; // those of them that are under test
-  // Under test: which CPUs its workers get (launch/supervisor/cpu_policy.h); empty: what all trials
-  // get.
+  // Under test: the CPUs of its workers (launch/supervisor/cpu_policy.h); empty: those of all
+  // trials.
   std::string cpu_affinity;
   std::vector<Cell> cells;
-  std::int64_t startup_deadline_ns = 180'000'000'000; // spawn until ready to run the first cell
+  std::int64_t startup_deadline_ns =
+      180'000'000'000; // from the start of the process until ready for the first cell
   std::int64_t teardown_deadline_ns = 30'000'000'000;
 
-  // Libraries, the choice of CPUs, then the environment that all ranks have in common.
+  // Libraries, the choice of CPUs, then the environment that all ranks share.
   std::vector<Setting> under_test() const;
-  // The name, or one made of what is under test.
+  // The name, or one made from what is under test.
   std::string label() const;
   bool is_default() const; // nothing is under test
   bool operator==(const TrialSpec&) const = default;

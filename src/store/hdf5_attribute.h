@@ -9,10 +9,10 @@
 #include <type_traits>
 #include <vector>
 
-// Types, attributes and groups as all our HDF5 files have them. Included by store/*.cpp alone.
+// Types, attributes and groups that all our HDF5 files share. Included only by store/*.cpp.
 namespace ncclprobe::store {
 
-// --- what a column's C++ type is in memory and in the file ---
+// --- a column's C++ type in memory and in the file ---
 
 template <typename T>
 hid_t memory_type() {
@@ -83,7 +83,8 @@ T read_number(hid_t object, const char* name) {
   return value;
 }
 
-// Is the file ours, and of a version we read? Throws protocol. Returns its minor version.
+// Checks that the file is ours and has a version that we read; throws protocol otherwise. Returns
+// its minor version.
 struct Schema {
   const char* name;
   const char* what; // "run file"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-// Owners and return-code checks for HDF5's C calls. Included by files of store/ alone.
+// Owners and return-code checks for HDF5's C calls. Included only by files of store/.
 namespace ncclprobe::store {
 
 // Call it before using HDF5. HDF5 then prints no error stack to stderr (a setting of the thread).

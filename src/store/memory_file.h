@@ -7,10 +7,10 @@
 #include <memory>
 #include <string>
 
-// HDF5 files that are only ever in memory. Included by image.cpp alone.
+// HDF5 files that only exist in memory. Included only by image.cpp.
 namespace ncclprobe::store {
 
-// A new, empty file; its bytes are there once it is closed without an error.
+// A new, empty file; its bytes are available once it is closed without an error.
 class MemoryFile {
 public:
   MemoryFile();

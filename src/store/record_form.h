@@ -15,18 +15,19 @@
 #include <variant>
 #include <vector>
 
-// How records lie in tables, made from the fields that their types describe (base/fields.h):
+// How records are stored in tables, derived from the fields that their types describe
+// (base/fields.h):
 //
 // - a number, text, enumeration or list of ranks is a column;
-// - a described member is the columns of its fields, "member_field";
-// - a list of described elements is a table of its own, whose first column is the row of the
-//   record that has them: of /workers the column "trial". Two lists of one record can share a
-//   table, if they are equally long: each brings its columns;
-// - a variant whose alternatives have names is a table for each of them, "<name>_<table>"; a record
-//   has a row in one of these;
-// - everything else is a column of documents: JSON, or CBOR if a text in it is no UTF-8.
+// - a described member becomes the columns of its fields, "member_field";
+// - a list of described elements is a table. Its first column is the row of the record that
+//   has them: the column "trial" in /workers. Two lists of one record can share a table if they
+//   have the same length: each adds its columns;
+// - a variant whose alternatives have names becomes one table per alternative,
+//   "<name>_<table>"; a record has a row in one of these;
+// - everything else is a column of documents: JSON, or CBOR if a text in it is not UTF-8.
 //
-// A form has no types in it, so that what is done with tables is compiled once.
+// A form contains no types, so code for tables is compiled once.
 namespace ncclprobe::store {
 
 struct ColumnForm {
@@ -50,8 +51,8 @@ struct TableForm {
   std::string about;
   enum class Size { one_row, any };
   Size size = Size::any;
-  std::optional<std::size_t> parent; // comes before it; its rows are the first column. Without one
-                                     // all rows are of one record.
+  std::optional<std::size_t> parent; // precedes it; its rows are the first column. Without
+                                     // a parent, all rows belong to one record.
   std::vector<ColumnForm> columns;
   bool may_be_absent = false; // if absent, it has no rows
 };

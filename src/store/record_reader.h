@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-// Reads records, with the lists in them, from the rows of tables. Included by store/*.cpp alone.
+// Reads records and their lists from the rows of tables. Included only by store/*.cpp.
 namespace ncclprobe::store {
 
 // One thread at a time. The tables and rows of children must outlive it.

@@ -13,40 +13,41 @@
 #include <vector>
 
 // The trace file, version 1.1: all ranks of one traced trial in one HDF5 file, column by column.
-// Parts of it, of the ranks of one worker, are files of the same form.
+// Its parts, which hold the ranks of one worker, have the same format.
 //
 //   /                   attributes schema = "ncclprobe.trace", schema_version = [major, minor],
-//                       trial (number in the run; -1: of no run), run_id, level ("kernels", "api",
+//                       trial (number in the run; -1: no run), run_id, level ("kernels", "api",
 //                       "full"), complete = 1, written last
 //   /rank_00003         attributes rank, host, boot_id (equal: the same clock), process, opened_ns
-//                       and opened_realtime_ns (the same moment on both clocks), bytes_left_out (of
-//                       a block that a killed process did not finish; 0 in a good trace)
-//   /rank_00003/<table> one group for each row type in trace/ (name_of(Table)) that has rows; one
-//                       1-D dataset for each column, what it means is its attribute "about";
+//                       and opened_realtime_ns (the same moment on both clocks), bytes_left_out
+//                       (of a block that a killed process did not finish; 0 in a complete trace)
+//   /rank_00003/<table> one group per row type in trace/ (name_of(Table)) that has rows; one 1-D
+//                       dataset per column, whose attribute "about" says what it means;
 //                       attribute n_valid: number of rows. Rows are sorted by start_ns (at_ns,
-//                       enqueue_ns) where the table has one; an absent table has no rows.
+//                       enqueue_ns) if the table has one; an absent table has no rows.
 //   /strings            blob: the bytes of all texts, each once; offset: text i is
 //                       blob[offset[i]:offset[i+1]]. Text 0 is empty.
-//   /index/rank_00003/<table>  for each chunk of the table's columns, in order: begin_ns of its
-//   first
-//                       row, last_begin_ns of its last, end_ns of the one that ends last (all ones:
-//                       a length that 32 bits do not hold). What overlaps [a, b) lies in chunks
-//                       with begin_ns < b and end_ns > a.
+//   /index/rank_00003/<table>
+//                       for each chunk of the table's columns, in order: begin_ns of its first
+//                       row, last_begin_ns of its last row, end_ns of the row that ends last
+//                       (all ones: a length that exceeds 32 bits). Rows that overlap [a, b) are in
+//                       chunks with begin_ns < b and end_ns > a.
 //
-// /rank_00003/provenance says what made the rows and on what (pairs of texts), and what is missing
-// from them and why. It came with 1.1, as did /api/name and the "labels"; readers of ours take
-// files without.
+// /rank_00003/provenance lists the programs and devices that produced the rows (pairs of texts),
+// and missing data with the reason. Version 1.1 added it, /api/name and the "labels"; our readers
+// accept files without them.
 //
 // Integers are little-endian; enumerations are u8 (a table: u16) with the attribute "labels" (label
-// of value v is labels[v]); texts are u32, the row in /strings. duration_ns of 2^32 - 1 stands for
-// a longer one, which is in the rank's long_duration. Chunks of 65,536 rows (fewer in a short
-// table), filters shuffle, deflate and fletcher32, which every HDF5 has.
+// of value v is labels[v]); texts are u32, the row in /strings. A duration_ns of 2^32 - 1 stands
+// for a longer one, which is in the rank's long_duration. Chunks have 65,536 rows (fewer in a short
+// table), with the filters shuffle, deflate and fletcher32, which every HDF5 has.
 //
 // With h5py and pandas:
 //   f = h5py.File("run.trace/trial-000007.h5")
-//   kernels = pandas.DataFrame({name: column[:] for name, column in
-//   f["rank_00003/kernel"].items()}) at = f["strings/offset"][:]; text = lambda i:
-//   f["strings/blob"][at[i]:at[i + 1]].tobytes().decode()
+//   group = f["rank_00003/kernel"]
+//   kernels = pandas.DataFrame({name: column[:] for name, column in group.items()})
+//   at = f["strings/offset"][:]
+//   text = lambda i: f["strings/blob"][at[i]:at[i + 1]].tobytes().decode()
 namespace ncclprobe::store {
 
 inline constexpr const char* k_trace_schema_name = "ncclprobe.trace";
@@ -63,7 +64,7 @@ struct TraceIdentity {
 };
 NCCLPROBE_FIELDS(TraceIdentity, trial, run_id, level)
 
-// Where a rank's rows are from.
+// The origin of a rank's rows.
 struct TraceOrigin {
   std::string host;
   std::string boot_id;
@@ -76,7 +77,7 @@ NCCLPROBE_FIELDS(TraceOrigin, host, boot_id, process, opened_ns, opened_realtime
 
 // --- what the row types have in common ---
 
-// What the rows of a table are sorted by.
+// The sort key of a table's rows.
 template <trace::Timed Row>
 std::uint64_t begin_ns(const Row& row) {
   if constexpr (requires { row.start_ns; })
@@ -87,7 +88,7 @@ std::uint64_t begin_ns(const Row& row) {
     return row.enqueue_ns;
 }
 
-// UINT64_MAX if the row does not hold its length.
+// UINT64_MAX if the length exceeds 32 bits.
 template <trace::Timed Row>
 std::uint64_t end_ns(const Row& row) {
   std::uint64_t end = 0;
@@ -119,7 +120,7 @@ void for_each_text_id(Row& row, Visit visit) {
   });
 }
 
-// How a value of a column lies in the file.
+// The type of a column's values in the file.
 template <typename T>
 struct TraceStored {
   using Type = T;
