@@ -19,10 +19,9 @@ std::string change_text(double change, const char* less, const char* more) {
   return percent(std::abs(change)) + " " + (change < 0 ? less : more);
 }
 
-// Let S_k be the times from bucket k to the last and f = max over k of (b_k + S_k) the end: with
-// all times become 1 + c times as long, f changes by at least |c| times the exposed time and at
-// most |c| times the largest S_k. If times get shorter, f cannot change by more than the exposed
-// time.
+// S_k are the times from bucket k to the last, and f = max over k of (b_k + S_k) is the end. If all
+// times become 1 + c times as long, f changes by at least |c| times the exposed time and at most
+// |c| times the largest S_k. If times get shorter, f cannot change by more than the exposed time.
 void compare_with_measured(const Claim& claim, ClaimVerdict& verdict) {
   const double exposed = *claim.exposed_share, change = std::abs(claim.sync_change);
   const double sign = claim.sync_change < 0 ? -1 : 1;

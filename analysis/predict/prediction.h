@@ -12,20 +12,20 @@
 #include <string>
 #include <vector>
 
-// Predictions of training steps from a run: all that `ncclprobe predict` tells.
+// Predictions of training steps from a run: the input and output of `ncclprobe predict`.
 namespace ncclprobe::analysis {
 
 struct PredictionRequest {
-  std::string model; // name or file; empty: that of the run's steps
+  std::string model; // name or file; empty: the model of the run's steps
   std::vector<int> ranks;
   std::optional<cost_model::InterNodeRange> inter_node;
   int ranks_per_node = 0; // 0: as many as a host of the run has
-  // In place of measured steps of that model, or of the rates of other models' steps.
+  // Used instead of measured steps of that model, or of the rates of other models' steps.
   std::optional<cost_model::StatedCompute> compute;
-  std::optional<cost_model::Stated> flops_per_s; // of one rank, as the user says
-  std::uint64_t sequence = 0;                    // 0: the run's, else the model's default
-  bool says_batch = false;                       // in `say`
-  // Sets what was said of the step; the rest is as the run measured it.
+  std::optional<cost_model::Stated> flops_per_s; // of one rank, as the user states it
+  std::uint64_t sequence = 0;                    // 0: that of the run, else the model's default
+  bool says_batch = false;                       // `say` sets the batch
+  // Applies the user's options of the step; everything else is as the run measured it.
   std::function<void(workload::StepRequest&)> say = [](workload::StepRequest&) {};
 };
 
@@ -39,12 +39,12 @@ struct Prediction {
   std::map<model::Collective, cost_model::RankErrors> rank_errors;
   std::optional<cost_model::HeldOut> held_out;
   cost_model::StepBase base;
-  std::optional<double> replayed_ns; // of the measured step, by its schedule alone
+  std::optional<double> replayed_ns; // of the measured step, from its schedule alone
   std::vector<cost_model::Predicted> predicted;
 };
-// `also`: further runs on the same machine, for their collectives. Errors: not_found with nothing
-// to tell the step's computing from, or without measured collectives of two sizes on two ranks or
-// more; invalid_argument for a model that is not known, or several steps that fit what was said.
+// `also`: further runs on the same machine, for their collectives. Errors: not_found if nothing
+// gives the step's computing time, or without collectives measured at two sizes or more on two
+// ranks or more; invalid_argument for an unknown model, or if several steps match the options.
 base::Result<Prediction> predict(const model::Run& run, const PredictionRequest& request,
                                  const std::vector<model::Run>& also = {});
 

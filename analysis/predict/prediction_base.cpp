@@ -25,7 +25,7 @@ bool is_same(StepRequest a, StepRequest b) {
   return a == b;
 }
 
-// The steps that the run measured of that model and that are as the user says.
+// The measured steps of that model that match the user's options.
 base::Result<std::vector<StepRequest>> measured_steps(const std::vector<steps::StepResult>& results,
                                                       const PredictionRequest& request,
                                                       const workload::ModelSpec& model) {
@@ -42,7 +42,7 @@ base::Result<std::vector<StepRequest>> measured_steps(const std::vector<steps::S
                            workload::find_model(request.model, {.sequence = result.step.sequence}));
     }
     auto measured = workload::request_of(result.step, std::move(spec));
-    if (!measured) { // of a newer version; others may be meant
+    if (!measured) { // from a newer version; others may match
       refused = measured.error();
       continue;
     }
@@ -58,7 +58,7 @@ base::Result<std::vector<StepRequest>> measured_steps(const std::vector<steps::S
   return found;
 }
 
-// The one model of the run's steps.
+// The only model of the run's steps.
 base::Result<std::string> only_model(const std::vector<steps::StepResult>& results) {
   std::string name;
   for (const steps::StepResult& result : results) {
@@ -73,19 +73,19 @@ base::Result<std::string> only_model(const std::vector<steps::StepResult>& resul
   return name;
 }
 
-// What the run measured of any model, with what that would be of this one.
+// The measured rates of any model, applied to this one.
 struct Other {
-  StepRequest step; // as the user says, the rest as it was measured
+  StepRequest step; // as the user states, otherwise as measured
   MeasuredRates rates;
 };
-// Of the type that the user says, else of any; first those of the pattern that is meant.
+// Of the type that the user names, else of any; those of the requested pattern first.
 std::vector<Other> other_steps(const model::Run& run, const std::vector<steps::StepResult>& results,
                                const PredictionRequest& request, const workload::ModelSpec& model) {
   std::vector<Other> others;
   for (MeasuredRates& rates : cost_model::measured_rates(run, results)) {
     auto measured = workload::request_of(rates.result->step, model);
     if (!measured)
-      continue; // of a newer version
+      continue; // from a newer version
     StepRequest said = *measured;
     request.say(said);
     if (said.type == measured->type)
@@ -97,7 +97,7 @@ std::vector<Other> other_steps(const model::Run& run, const std::vector<steps::S
   return others;
 }
 
-// Rates of one type tell nothing of another.
+// Rates of one type say nothing about another.
 base::Result<void> check_one_type(const std::vector<Other>& others) {
   std::set<std::string_view> types;
   for (const Other& one : others)

@@ -10,7 +10,7 @@
 namespace ncclprobe::analysis {
 namespace {
 
-// Rows go to the sink one by one: a whole tree of a long run would take a gigabyte.
+// Rows go to the sink one by one: the whole tree of a long run would take a gigabyte.
 class JsonText {
 public:
   explicit JsonText(const Sink& sink) : sink_(sink) {}
@@ -93,7 +93,7 @@ private:
   }
 
   const Sink& sink_;
-  std::string out_; // what the sink does not have yet
+  std::string out_; // text that the sink does not have yet
   std::size_t depth_ = 0;
   bool empty_ = true;
 };

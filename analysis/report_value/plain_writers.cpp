@@ -21,7 +21,7 @@ std::string csv_text(const Value& value) {
   return shown(value);
 }
 
-// So that no text of others is a link, a tag or the end of a cell.
+// Text from others must not become a link, a tag or the end of a cell.
 std::string markdown_text(std::string_view unsafe_text) {
   std::string out;
   for (char c : printable(unsafe_text)) {
@@ -68,7 +68,7 @@ std::string markdown_block(const Block& block) {
   if (const auto* found = std::get_if<Findings>(&block))
     return markdown_paragraph(found->label, in_words(found->all));
   if (const auto* code = std::get_if<Code>(&block)) {
-    std::string out; // indented: a fence could be ended by what stands in it
+    std::string out; // indented, because its content could end a fence
     for (const std::string& line : code->lines)
       out += "    " + printable(line) + "\n";
     return out;

@@ -16,19 +16,19 @@
 #include <variant>
 #include <vector>
 
-// A report as data, whole before anything is printed. Sections say what to show, in order; `data`
-// is what machines read. Both show the same tables. The writers (report_writers.h) know nothing of
-// what they write: one that needs to compute lacks a column.
+// A report as data, complete before anything is printed. Sections say what to show, in order;
+// `data` is for machines. Both show the same tables. The writers (report_writers.h) know nothing
+// about the content: a writer that has to compute lacks a column.
 namespace ncclprobe::analysis {
 
 struct Table;
 using TablePtr = std::shared_ptr<const Table>;
 class Value;
 using List = std::vector<Value>;
-using Object = std::vector<std::pair<std::string, Value>>; // in the order in which it is written
+using Object = std::vector<std::pair<std::string, Value>>; // in the order in which they are written
 
-// What a field holds. Made from whatever the standard library makes of numbers, texts and
-// enumerations with names; an absent optional is null. A table is a list of its rows.
+// The value of a field. Made from the standard library's numbers and texts, and from enumerations
+// with names; an absent optional is null. A table is the list of its rows.
 class Value {
 public:
   using Held = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string,
@@ -48,16 +48,16 @@ private:
   Held held_;
 };
 
-// How a table for people writes a value. The unit itself stands in the column's title.
+// How a table for people writes a value. The unit itself is in the column's title.
 enum class Unit {
   plain,        // texts and counts
   size,         // bytes: "64K"
   number,       // two decimals; four below 0.01
-  fixed,        // so many decimals
+  fixed,        // with this many decimals
   milliseconds, // five digits or fewer
-  ratio,        // "1.05x"; more decimals where it would read as no difference
+  ratio,        // "1.05x"; more decimals if it would look like no difference
   chance,       // four decimals; "<0.0001"
-  share,        // a part of 1, in percent, with so many decimals
+  share,        // a part of 1, in percent, with this many decimals
   percent,      // the same as "30.6%"
   grouped,      // "12,000"
 };
@@ -65,7 +65,7 @@ struct CellFormat {
   Unit unit = Unit::plain;
   int digits = 1;
 };
-// "-" of null; "low-high" of two values.
+// "-" for null; "low-high" for two values.
 std::string shown(const Value& value, CellFormat format = {});
 
 struct Column {
@@ -73,12 +73,13 @@ struct Column {
   std::string title; // for people; empty: only for machines
   CellFormat format;
   enum class Align { left, right } align = Align::right;
-  int dispensable = 0;   // in a narrow window the highest goes first; 0 never goes
-  int width = 0;         // beyond it goes on in the lines below; 0: any
+  int dispensable =
+      0;         // in a narrow window, columns with the highest number are dropped first; 0: never
+  int width = 0; // longer texts continue in lines below; 0: any
   bool if_any = false;   // not shown if no row has a value
-  bool once = false;     // shown again only when it changes; of first columns
-  bool nested = false;   // in JSON alone: a field of CSV cannot hold it
-  bool interval = false; // a list of two, which CSV has as two fields
+  bool once = false;     // shown only when it changes; for the first columns
+  bool nested = false;   // only in JSON: a field of CSV cannot hold it
+  bool interval = false; // a list of two, which becomes two fields in CSV
   std::function<Value(std::size_t row)> value;
 };
 
@@ -91,7 +92,7 @@ struct Table {
 template <typename Row>
 class TableOf {
 public:
-  // Names one that was added, to say how it is shown.
+  // Sets how the column that was just added is shown.
   class Added {
   public:
     Added(Column& column) : column_(column) {}
@@ -121,7 +122,7 @@ public:
     table_->rows = rows_->size();
   }
 
-  // Valid until the next is added.
+  // Valid until the next column is added.
   template <typename Get>
   Added add(std::string key, Get get) {
     Column column;
@@ -140,12 +141,12 @@ public:
   Added show_left(std::string title, Get get, int width = 0) {
     return show(std::move(title), std::move(get)).left(width);
   }
-  // All that a row says of itself (base/fields.h), for machines only.
+  // All fields of a row (base/fields.h), only for machines.
   void add_fields() {
     fields(base::Of<Row>{}, [&](const char* name, auto member, auto...) { add(name, member); });
   }
 
-  // A column for each field of a member that says its fields (base/fields.h).
+  // A column for each field of a member (base/fields.h).
   template <typename Part, typename Owner>
   void add_fields(Part Owner::*part) {
     fields(base::Of<Part>{}, [&](const char* name, auto field, auto...) {
@@ -161,8 +162,8 @@ private:
   std::shared_ptr<Table> table_;
 };
 
-// Words, after a label in the margin: "Trials       25: all ok". Lines after the first start `hang`
-// columns in. A whole text is useless in parts, as an address is: it stays on one line.
+// Text after a label in the margin: "Trials       25: all ok". Further lines start `hang` columns
+// in. A text that is useless when split, such as an address, is `whole`: it stays on one line.
 struct Text {
   std::string label;
   std::string text;
@@ -170,17 +171,18 @@ struct Text {
   bool whole = false;
 };
 
-// Part of a table, as people see it.
+// The part of a table that people see.
 struct View {
   TablePtr table;
   std::optional<std::vector<std::size_t>> rows = std::nullopt; // absent: all
-  std::vector<std::string> columns = {}; // titles, else keys, in this order; none: all with a title
+  std::vector<std::string> columns =
+      {}; // titles, or keys of columns without one, in this order; none: all columns with a title
   int indent = 2;
   std::size_t most_rows = SIZE_MAX;
 };
 
-// What a report warns of or concludes. Each report has a closed set of kinds, with one sentence
-// each: "{name}" and "{name:.2f}" in it stand for values.
+// A warning or conclusion of a report. Each report has a closed set of kinds with one sentence
+// each, in which "{name}" and "{name:.2f}" stand for values.
 enum class Severity { note, warning, error };
 struct FindingKind {
   std::string_view id;
@@ -191,17 +193,17 @@ struct Finding {
   const FindingKind* kind = nullptr;
   Object values = {};
 };
-// Its sentence. A value that the sentence names must be there (else fmt::format_error).
+// Its sentence. Every value in the sentence must exist (else fmt::format_error).
 std::string in_words(const Finding& finding);
 std::string in_words(const std::vector<Finding>& findings);
-// What they come to together, in one paragraph: a Text.
+// Several findings in one paragraph, as a Text.
 struct Findings {
   std::string label;
   std::vector<Finding> all;
   int hang = 0;
 };
 
-// Lines to copy, as they are.
+// Lines to copy, unchanged.
 struct Code {
   std::vector<std::string> lines;
   int indent = 2;
@@ -210,14 +212,14 @@ struct Code {
 using Block = std::variant<Text, View, Findings, Code>;
 struct Section {
   std::string key;
-  std::string title = {}; // a line of its own above the blocks, if there is one
+  std::string title = {}; // a line above the blocks; may be empty
   std::vector<Block> blocks = {};
   int hang = 0; // of the title's further lines
 
   void add(std::string label, std::string text, int hang_of_text) {
     blocks.push_back(Text{std::move(label), std::move(text), hang_of_text});
   }
-  // One below the other, the label before the first.
+  // One below the other, with the label before the first.
   void add_each(std::string label, const std::vector<std::string>& texts, int hang_of_text,
                 bool whole = false) {
     for (const std::string& one : texts)
@@ -226,24 +228,24 @@ struct Section {
 };
 
 struct Report {
-  std::vector<Section> sections = {}; // an empty line between them; empty ones are left out
-  Object data = {};                   // of JSON; the findings of all sections are added to it
-  TablePtr rows = nullptr;            // of CSV
-  std::vector<std::shared_ptr<const void>> figures = {}; // what the tables' rows point into
+  std::vector<Section> sections = {}; // separated by empty lines; empty ones are omitted
+  Object data = {};                   // for JSON, which also gets the findings of all sections
+  TablePtr rows = nullptr;            // for CSV
+  std::vector<std::shared_ptr<const void>> figures =
+      {}; // keeps alive what the tables' rows point to
 };
-// Sections and data of a part, after those of the whole.
+// Appends the sections and data of a part.
 void append(Report& whole, Report part);
 // In the order of the sections.
 std::vector<const Finding*> findings(const Report& report);
 
-// Six digits: logarithms, t distributions and the like differ in their last digits from one machine
-// to the next.
+// Six digits: logarithms, t distributions and others differ in their last digits between machines.
 double six_digits(double value);
 std::optional<double> six_digits(const std::optional<double>& value);
-// [low, high] in units of `unit`, of six digits; null if absent.
+// [low, high] in units of `unit`, with six digits; null if absent.
 Value interval_value(const std::optional<Interval>& interval, double unit = 1);
 
-// Any value that says its fields (base/described.h), with sorted keys.
+// Any value that describes its fields (base/described.h), with sorted keys.
 class ValueWriter final : public base::Writer {
 public:
   bool has_names() const override { return true; }
@@ -281,7 +283,7 @@ Value described(const T& value) {
   return writer.take();
 }
 
-// Of a type with fields; then `more`.
+// For a type with fields; then `more`.
 template <typename T>
 Object described_with(const T& value, Object more) {
   Object all = std::get<Object>(described(value).held());

@@ -9,31 +9,32 @@
 #include <string>
 #include <vector>
 
-// The forms of a report. What comes from files and machines of others is made safe for each form
-// here (base/printable.h).
+// The formats of a report. Text from other files and machines is made safe for each format here
+// (base/printable.h).
 namespace ncclprobe::analysis {
 
-// For a terminal of so many columns, 80 or more. A table that is too wide first loses its most
-// dispensable columns, then its titles and its widest texts go on in the lines below.
+// For a terminal of this many columns, 80 or more. A table that is too wide first drops its most
+// dispensable columns. Then its titles and its widest texts continue in lines below.
 std::string write_text(const Report& report, int columns = base::k_report_columns);
 
-// Takes a text in pieces, none of which ends within a character.
+// Takes text in pieces that never split a character.
 using Sink = std::function<void(std::string_view piece)>;
-inline constexpr std::size_t k_piece_bytes = std::size_t{1} << 16; // or a row more
+inline constexpr std::size_t k_piece_bytes = std::size_t{1} << 16; // or one row more
 
 // One object, indented by two: the data, then the findings if there are any. Text that is not UTF-8
 // has its bad bytes replaced. Ends with a newline.
 void write_json(const Report& report, const Sink& sink);
 
-// RFC 4180 with a header line: the columns of `report.rows` that have a key. Empty where null;
-// numbers have up to nine digits. An interval "time_ms" has the fields time_ms_low, time_ms_high.
+// RFC 4180 with a header line: the columns of `report.rows` that have a key. Null is an empty
+// field; numbers have up to nine digits. An interval "time_ms" becomes the fields time_ms_low,
+// time_ms_high.
 void write_csv(const Report& report, const Sink& sink);
 
-// Tables in pipes, for issues and pull requests. All columns, whatever the width.
+// Tables with pipes, for issues and pull requests. All columns, regardless of width.
 std::string write_markdown(const Report& report);
 
 enum class Format { table, json, csv, markdown };
-// `columns`: those of write_text().
+// `columns`: as in write_text().
 void write(const Report& report, Format format, const Sink& sink,
            int columns = base::k_report_columns);
 std::string written(const Report& report, Format format, int columns = base::k_report_columns);
@@ -42,7 +43,7 @@ std::string written(const Report& report, Format format, int columns = base::k_r
 struct ShownTable {
   std::vector<const Column*> columns;
   std::vector<std::vector<std::string>> cells; // by row, as many as columns
-  std::size_t more_rows = 0;                   // that the view leaves out
+  std::size_t more_rows = 0;                   // that the view omits
 };
 ShownTable shown_table(const View& view);
 

@@ -15,7 +15,7 @@ using base::TextTable;
 constexpr int k_least_of_title = 4;
 constexpr int k_least_of_words = 8;
 constexpr int k_least_cut = 12;
-constexpr int k_wrapped_indent = 2; // of what goes on in the lines below
+constexpr int k_wrapped_indent = 2; // before continued lines
 
 int width_of(const std::string& text) {
   return static_cast<int>(
@@ -32,7 +32,7 @@ int longest_word_of(std::string_view text) {
   return static_cast<int>(longest);
 }
 
-// A table that is being fitted into a window.
+// A table while it is fitted into a window.
 class FittedTable {
 public:
   FittedTable(ShownTable table, int columns) : table_(std::move(table)) {
@@ -50,7 +50,8 @@ public:
     std::size_t height = 0;
     for (const auto& lines : titles_)
       height = std::max(height, lines.size());
-    auto title = [&](std::size_t c, std::size_t line) { // the last ones stand above the cells
+    auto title = [&](std::size_t c,
+                     std::size_t line) { // the last ones are directly above the cells
       const std::size_t above = height - titles_[c].size();
       return line < above ? std::string() : titles_[c][line - above];
     };
@@ -99,7 +100,7 @@ public:
 private:
   using Lines = std::vector<std::vector<std::string>>; // by column
 
-  // Of all that is shown once: the first row of the same things.
+  // For a column that is shown only when it changes: the first row of equal values.
   bool repeats_first(const std::vector<std::string>& row,
                      const std::vector<std::string>& last) const {
     bool any = false;
@@ -175,7 +176,7 @@ private:
     return true;
   }
 
-  // Of the title that stands out most from its cells.
+  // The title that exceeds its cells most.
   bool wrap_title() {
     std::size_t widest = 0;
     int most = 0, narrowest = 0;
@@ -195,13 +196,13 @@ private:
 
   enum class Words { whole, cut };
 
-  // Of the widest text that can be narrower.
+  // The widest text that can become narrower.
   bool wrap_more(int too_much, Words words) {
     std::size_t widest = table_.columns.size();
     int most = 0, least = 0;
     for (std::size_t c = 0; c < table_.columns.size(); ++c) {
       if (words == Words::cut && table_.columns[c]->align != Column::Align::left)
-        continue; // a number is never cut
+        continue; // numbers are never split
       const int width = cells_width(c);
       int longest_word = 0;
       for (const auto& row : table_.cells)

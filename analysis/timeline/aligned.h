@@ -17,7 +17,7 @@ struct Aligned {
   // A difference below twice its error counts as none.
   bool is_shown() const;
 };
-// For documents: a time that is not shown is told all the same.
+// For documents: a time that is not shown is written too.
 void write_as(base::Writer& out, const Aligned& time);
 // "3.1 +- 0.8 us", "3.1 us" without error, "not shown (below 2 x 0.8 us)".
 std::string format_us(const Aligned& time);
