@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-// What the reader of a host's topology should know in addition to the picture.
+// What a reader of a host's topology should know in addition to the picture.
 namespace ncclprobe::topology {
 
 enum class NoteKind {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-// Whether links are as they should be: one rule for the map and the doctor.
+// Whether links are as they should be: one rule for topo and doctor.
 namespace ncclprobe::topology {
 
 // The facts about one GPU's NVLinks.
@@ -23,7 +23,7 @@ struct NvLinkCount {
 enum class NvLinkState {
   untold,
   as_expected, // all are up, or it has none
-  bridged,     // some, equally on all GPUs: cards without all of their bridges
+  bridged,     // the same part on all GPUs: cards without all of their bridges
   undecided,   // none is up, and it is unknown whether one should be
   down,
 };

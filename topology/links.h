@@ -23,7 +23,7 @@ Ceiling ceiling(const Host& host, int gpu_a, int gpu_b);
 Ceiling host_ceiling(const Host& host, int gpu);
 
 // The capacity of one active link: the smaller of the reported rate and the nominal rate of its
-// generation, because some drivers report the signalling rate including its coding (26.562 for 25).
+// generation. Some drivers report the signalling rate, which includes coding (26.562 for 25).
 std::optional<double> nvlink_gb_per_s(const Gpu& gpu, const NvLink& link);
 
 // 2.5, 5, 8, ... for generations 1 to 6; nothing for others.

@@ -25,7 +25,7 @@ struct RankPlacement {
 // equally near to several NICs of one speed are spread over these.
 std::vector<RankPlacement> propose_placement(const Machine& machine);
 
-// Notes in addition to the table of ranks: "which CPUs are hyperthreads of one core is unknown
+// Notes in addition to the table of ranks: "it is unknown which CPUs are hyperthreads of one core
 // ...".
 std::vector<std::string> placement_notes(const Machine& machine,
                                          const std::vector<RankPlacement>& placement);

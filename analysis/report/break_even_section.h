@@ -12,8 +12,8 @@ namespace ncclprobe::analysis {
 // What bounds each step (break_even.h).
 TablePtr break_even_table(const std::vector<steps::BreakEven>& all, bool synthetic);
 
-// Rows of that table for people: those of one kind of step and one setting, of which `lead` is one.
-// Empty if none transfers anything.
+// Rows of that table for people: one kind of step and one setting, those of `lead`. Empty if none
+// of these steps transfers anything.
 Section break_even_section(const std::vector<steps::BreakEven>& all, const TablePtr& table,
                            const steps::StepResult& lead);
 

@@ -16,7 +16,7 @@
 namespace ncclprobe::analysis {
 namespace {
 
-// The pooled result that each cell of a trial is part of. Points into the results, which must stay.
+// The pooled result of each cell of a trial. Points into the results, which must stay.
 class PooledResults {
 public:
   explicit PooledResults(const std::vector<SettingResult>& results) {
@@ -26,7 +26,7 @@ public:
             Cell{process.trial, LabelKey{&result.label}, result.timing_mode, result.setting},
             &result);
   }
-  // Null if it has none.
+  // Null if there is none.
   const SettingResult* of(const model::TrialSpec& trial, const model::Cell& cell) const {
     const std::string setting = setting_name(trial, cell);
     auto found = by_cell_.find(Cell{trial.id, LabelKey{&cell.label}, cell.timing.mode, setting});
@@ -38,7 +38,7 @@ private:
   std::map<Cell, const SettingResult*> by_cell_;
 };
 
-// A cell of a trial, with all that is known of it.
+// A cell of a trial, with all data about it.
 struct CellRow {
   const model::TrialRecord& trial;
   const model::Cell& cell;
@@ -143,7 +143,7 @@ TablePtr cell_table(const RunFigures& figures) {
       [](Row row) { return throttle_text(row.figures().readings.throttle_reasons); });
   add("checked_launches", [](Row row) { return row.record.check.launches; });
   add("check_method", [](Row row) { return row.record.check.method; });
-  // The verdict of the whole setting: the same in the rows of all its processes.
+  // The verdict on the whole setting: the same in the rows of all its processes.
   auto add_verdict = [&](const char* key, auto get) {
     add(key, [get, pooled, &verdicts = figures.verdicts](Row row) {
       const SettingResult* result = row.time() ? pooled->of(row.trial.spec, row.cell) : nullptr;
@@ -160,7 +160,7 @@ TablePtr cell_table(const RunFigures& figures) {
   });
   add_verdict("adjusted_p", [](const Comparison& one) { return six_digits(one.adjusted_p); });
   add_verdict("verdict", [](const Comparison& one) { return one.verdict; });
-  // What a step's time went to, by its marks.
+  // How a step's time was spent, from its marks.
   using steps::StepTimes;
   for (auto [key, member] :
        {std::pair("step_forward_us", &StepTimes::forward_ns),

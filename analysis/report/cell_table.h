@@ -7,9 +7,9 @@
 
 namespace ncclprobe::analysis {
 
-// For CSV: one row for each cell of each measuring trial, whatever became of it; the verdict is
-// that of the setting, so it repeats in the rows of all its processes. Units are in the column
-// names. Columns are only ever added, at the end. The figures must stay.
+// For CSV: one row for each cell of each measuring trial, whatever its outcome. The verdict is on
+// the setting, so it is the same in the rows of all its processes. Units are in the column names.
+// New columns are only added at the end. The figures must stay.
 TablePtr cell_table(const RunFigures& figures);
 
 } // namespace ncclprobe::analysis

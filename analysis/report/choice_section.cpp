@@ -18,7 +18,7 @@ double median_of(const Thinned& values_ns) {
   return median(values_ns.values());
 }
 
-// Null without times of channels.
+// Null without channel times.
 Value channels_value(const ChannelTimes& channels) {
   if (channels.operations == 0)
     return nullptr;
@@ -45,7 +45,7 @@ double per_operation(const NcclChoiceTime& time, auto ns) {
   return static_cast<double>(ns) / static_cast<double>(std::max<std::uint64_t>(1, time.timed));
 }
 
-// What tells choices apart: columns of both tables.
+// The columns of both tables that identify a choice.
 TableOf<ChoiceRow> begin_table(const Timeline& timeline, std::vector<ChoiceRow> rows) {
   TableOf<ChoiceRow> table(std::move(rows));
   const NcclChoices& all = timeline.choices;
@@ -65,7 +65,7 @@ TableOf<ChoiceRow> begin_table(const Timeline& timeline, std::vector<ChoiceRow> 
   return table;
 }
 
-// The greatest of some figures of all rows.
+// The greatest of some figures over all rows.
 template <typename... Figures>
 TimeUnit unit_of(const std::vector<ChoiceRow>& rows, Figures... figures) {
   double longest_ns = 0;
@@ -148,7 +148,7 @@ TablePtr channels_table(const Timeline& timeline, const std::vector<ChoiceRow>& 
   return table.table();
 }
 
-// First what took most time, if not all have room.
+// If there is no room for all, those that took most time.
 View choices_view(TablePtr table, const std::vector<ChoiceRow>& rows) {
   View view{.table = std::move(table), .most_rows = k_most_table_rows};
   if (rows.size() > k_most_table_rows)

@@ -63,7 +63,7 @@ std::string class_text(const SettingRow& row, int wanted) {
   return open == 0 ? "-" : "(" + ratio_text(std::exp(open_sum / open)) + ")";
 }
 
-// Settings that the run tried, but that have nothing to compare in this family, and why.
+// Settings that the run tried but that cannot be compared in this family, and why.
 std::vector<std::string> absent_settings(const model::Run& run, const SettingResult& family,
                                          const std::vector<SettingRow>& rows) {
   std::vector<std::string> absent;
@@ -167,8 +167,8 @@ TablePtr found_table(const std::vector<SettingRow>& rows) {
   return table.table();
 }
 
-// "0.42% to 115%": the differences that would have had a verdict, of the comparisons that
-// `is_meant` chooses. Empty if there are none.
+// "0.42% to 115%": the smallest detectable differences of the comparisons that `is_meant` selects.
+// Empty if there are none.
 std::string detectable_range(const std::vector<SettingRow>& rows,
                              const std::function<bool(const Comparison&)>& is_meant) {
   double low = HUGE_VAL, high = 0;
@@ -186,7 +186,7 @@ std::string detectable_range(const std::vector<SettingRow>& rows,
   return range;
 }
 
-// What the cells without a verdict could have hidden.
+// The differences that cells without a verdict could hide.
 void add_detectable(std::vector<Block>& blocks, const std::vector<SettingRow>& rows) {
   auto add = [&](const char* which, auto is_meant) {
     if (std::string range = detectable_range(rows, is_meant); !range.empty())

@@ -7,8 +7,8 @@
 
 namespace ncclprobe::analysis {
 
-// Which CPUs each setting's workers ran on, and whether that is what was asked for. Empty if no
-// setting asks for CPUs.
+// The CPUs that each setting's workers ran on, and whether they are the requested ones. Empty if no
+// setting requests CPUs.
 Report cpu_report(const model::Run& run);
 
 } // namespace ncclprobe::analysis

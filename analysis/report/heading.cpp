@@ -69,7 +69,7 @@ std::string describe_machine(const RunHeader& header) {
       allowed > 0 ? ", " + count_of(static_cast<std::size_t>(allowed), "CPU", "CPUs") : "");
 }
 
-// "NCCL 2.28.3", or, where hosts disagree, both versions with their hosts.
+// "NCCL 2.28.3", or, if hosts differ, both versions with their hosts.
 std::string describe_library(const RunHeader& header, const std::string& name,
                              const std::string& title) {
   std::map<std::string, std::vector<std::string>> hosts_by_version;
@@ -120,7 +120,7 @@ std::string describe_other_environments(const RunHeader& header) {
   return join(parts, "; ");
 }
 
-// "1980 MHz", "1755-1980 MHz"; empty if not known.
+// "1980 MHz", "1755-1980 MHz"; empty if unknown.
 std::string describe_range(const Range& range, double scale, std::string_view unit) {
   if (!range)
     return "";
@@ -148,7 +148,7 @@ std::string describe_conditions(const ConditionSummary& summary) {
   return join(parts, ", ");
 }
 
-// Of the settings beside the first only those that NCCL takes another amount for.
+// Besides the first setting, only those for which NCCL takes another amount of memory.
 std::string describe_memory(const model::Run& run) {
   constexpr std::uint64_t k_worth_telling_bytes = 32 << 20;
   constexpr std::size_t k_told = 3;
@@ -164,7 +164,7 @@ std::string describe_memory(const model::Run& run) {
   auto most = [](const std::vector<MemorySplit>& ranks, Part part) {
     std::optional<std::uint64_t> bytes;
     for (const MemorySplit& one : ranks)
-      bytes = std::max(bytes, one.*part); // what is not known is least
+      bytes = std::max(bytes, one.*part); // unknown values are least
     return bytes;
   };
   const auto& lead = settings.front();
@@ -244,7 +244,7 @@ Value conditions_value(const ConditionSummary& summary) {
                 {"memory_errors", std::move(memory_errors)}};
 }
 
-// What ranks have otherwise than rank 0's environment; null: not set.
+// Variables of ranks that differ from rank 0's environment; null: not set.
 TablePtr environment_table(const RunHeader& header) {
   TableOf<model::RankVariable> table(header.environment_of_ranks);
   table.add("ranks", &model::RankVariable::ranks);

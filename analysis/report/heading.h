@@ -17,18 +17,18 @@ inline constexpr FindingKind k_forced{
     "resumed_under_other_conditions", Severity::warning,
     "resumed with --force under other conditions: its trials cannot be compared. {differences}"};
 
-// True if any of the run's numbers come from the synthetic model. Then every view says so.
+// True if any of the run's numbers come from the synthetic model. Then every view must say so.
 bool is_synthetic(const model::Run& run);
 
-// " [SYNTHETIC]" behind a caption, or nothing.
+// " [SYNTHETIC]" for the end of a title, or nothing.
 std::string synthetic_mark(const model::Run& run);
 
 // [{"name": ..., "value": ...}]
 List settings_value(const std::vector<model::Setting>& settings);
 
-// What the run was made on and with, and how far it came: the first section of its report.
+// The machine and software of the run, and its progress: the first section of its report.
 Section heading_section(const RunSummary& run);
-// With what machines read of it, and the memory of devices by what took it.
+// The same for machines, and the memory of devices by use.
 Report run_heading(const RunSummary& run);
 
 } // namespace ncclprobe::analysis

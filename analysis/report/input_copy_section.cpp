@@ -33,7 +33,7 @@ std::string against_text(const CopyComparison& one) {
   return copy_text(one.before->step);
 }
 
-// Of one kind of step, whatever its copy and its ranks.
+// For one kind of step, with any copy and ranks.
 bool same_but_copy(const CopyComparison& a, const CopyComparison& b) {
   auto rest = [](const CopyComparison& one) {
     model::StepLabel label = one.after->step;
@@ -136,8 +136,8 @@ TablePtr copies_table(const steps::CopyComparisons& found, bool synthetic) {
   return table.table();
 }
 
-// In a sentence there is no legend: what could not be told is said to be undecided, and so is a
-// "same" of which nobody knows what it could have hidden.
+// Sentences have no legend. So they call an undecided effect undecided, and also a "same" whose
+// smallest detectable difference is unknown.
 std::string verdict_in_words(const CopyEffect& effect) {
   if (effect.verdict == Verdict::not_decided ||
       (effect.verdict == Verdict::no_difference && !effect.detectable))
@@ -145,7 +145,7 @@ std::string verdict_in_words(const CopyEffect& effect) {
   return verdict_text(effect.verdict);
 }
 
-// What the effects that are "same" could have hidden.
+// The differences that effects with the verdict "same" could hide.
 std::string detectable_text(const std::vector<const CopyComparison*>& comparisons) {
   double low = HUGE_VAL, high = 0;
   for (const CopyComparison* one : comparisons)

@@ -10,7 +10,7 @@
 
 namespace ncclprobe::analysis {
 
-// What copying input from the host beside a step costs it. Nothing to show where none was copied.
+// The cost of copying input from the host during a step. Empty if no input was copied.
 Report input_copy_report(const RunFigures& figures);
 
 // One for each kind of copy on the most ranks, with default settings.

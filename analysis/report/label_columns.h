@@ -7,7 +7,7 @@
 
 namespace ncclprobe::analysis {
 
-// What a row's cell measured, for machines, without its size; `label_of(row)` is its label.
+// The cell of a row, for machines, without its size; `label_of(row)` is its label.
 template <typename Row, typename LabelOf>
 void add_operation(TableOf<Row>& table, LabelOf label_of) {
   auto add = [&](const char* key, auto member) {
@@ -20,7 +20,7 @@ void add_operation(TableOf<Row>& table, LabelOf label_of) {
   add("root", &model::CellLabel::root);
   table.add("variant", [=](const Row& row) { return label_of(row).variant(); });
 }
-// With its size.
+// The same with its size.
 template <typename Row, typename LabelOf>
 void add_label(TableOf<Row>& table, LabelOf label_of) {
   add_operation(table, label_of);

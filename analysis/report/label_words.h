@@ -29,7 +29,7 @@ using base::ratio_text;
 using base::size_text;
 using base::wrap;
 
-// "all_reduce, f32 sum, root 2, graph": what stays the same in a table.
+// "all_reduce, f32 sum, root 2, graph": the constant part of a table.
 std::string describe(const model::CellLabel& label);
 // The same, with ", latency of single launches" in that mode.
 std::string describe(const SettingResult& result);

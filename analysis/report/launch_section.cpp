@@ -13,7 +13,7 @@
 namespace ncclprobe::analysis {
 namespace {
 
-// How a cell is launched, in its label; null: it does not say.
+// How a cell is launched, from its label; null: the label does not say.
 struct LaunchWay {
   model::Launch* launch = nullptr;
   int* priority = nullptr;
@@ -70,7 +70,7 @@ Report launch_report(const model::Run& run, const std::vector<SettingResult>& re
     TableOf<LaunchPair> table({first, last});
     using Row = const LaunchPair&;
     const std::string changed_title = word == "graph" ? "graph" : "with it";
-    // Of the label alone: how it was timed has its own column.
+    // From the label alone: the timing has its own column.
     table
         .show("operation",
               [](Row one) { return cell_name(one.plain->label, model::TimingMode::batch); })

@@ -13,14 +13,13 @@ namespace ncclprobe::analysis {
 // The same operation launched in two ways, both with the default settings.
 struct LaunchPair {
   const SettingResult* plain = nullptr;
-  const SettingResult* changed = nullptr; // its variant has one word more
+  const SettingResult* changed = nullptr; // its variant has one more word
   std::string word;                       // "graph", "priority=-5"
 };
-// By that word, otherwise in the order of `results`, which must stay.
+// By that word, then in the order of `results`, which must stay.
 std::vector<LaunchPair> launch_pairs(const std::vector<SettingResult>& results);
 
-// A table for each of those words: what it does to the host's part of an operation and to the
-// whole.
+// A table for each of those words: its effect on the host's part of an operation, and on the whole.
 Report launch_report(const model::Run& run, const std::vector<SettingResult>& results);
 
 } // namespace ncclprobe::analysis

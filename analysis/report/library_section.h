@@ -7,8 +7,8 @@
 
 namespace ncclprobe::analysis {
 
-// Which libraries the settings really loaded; nothing to show where all loaded the same and nobody
-// chose.
+// The libraries that the settings really loaded. Empty if all loaded the same ones and no setting
+// chooses libraries.
 Report library_report(const model::Run& run);
 
 } // namespace ncclprobe::analysis

@@ -9,7 +9,7 @@
 
 namespace ncclprobe::analysis {
 
-// NCCL's own predictions beside what was measured, and where its choice loses (nccl_prediction.h).
+// NCCL's own predictions beside the measurements, and where its choice loses (nccl_prediction.h).
 // Empty if the run has none.
 Report nccl_prediction_report(const model::Run& run, const std::vector<SettingResult>& results,
                               const Verdicts& verdicts);

@@ -36,7 +36,7 @@ bool with_host(const P2pMatrix& matrix) {
   return matrix.method == model::P2pMethod::host || matrix.method == model::P2pMethod::pageable;
 }
 
-// Latencies of which one takes this long or longer are shown in microseconds.
+// If one latency of a matrix reaches this, all are shown in microseconds.
 bool in_microseconds(const P2pMatrix& matrix) {
   return matrix.latency() && std::ranges::any_of(matrix.entries, [&](const P2pEntry& entry) {
            const auto& figure = shown_figure(matrix, entry);
@@ -66,8 +66,8 @@ Value figure_text(const P2pMatrix& matrix, const P2pTransfer& transfer) {
   return text + (figure->beyond_limit() ? "!" : "") + (figure->outlier ? "*" : "");
 }
 
-// A line for each end that sends, a column for each that receives. Where a GPU has its host only,
-// lines for the ways and a column for each GPU; of totals one line.
+// A line for each sender, a column for each receiver. For transfers between GPUs and their hosts, a
+// line for each direction and a column for each GPU; for totals a single line.
 TablePtr matrix_table(const P2pMatrix& matrix) {
   struct Line {
     std::string name;

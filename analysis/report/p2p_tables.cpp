@@ -31,7 +31,7 @@ Value figure_value(const std::optional<P2pFigure>& figure, bool latency) {
   return out;
 }
 
-// An entry, and the matrix that it is of.
+// An entry and its matrix.
 struct EntryRow {
   const P2pMatrix* matrix;
   const P2pEntry* entry;
@@ -113,7 +113,7 @@ TablePtr matrices_table(const model::RunHeader& header, const std::vector<P2pMat
 
 TablePtr p2p_rows_table(const RunSummary& run, const std::vector<P2pMatrix>& matrices) {
   TableOf<EntryRow> table(entry_rows(matrices));
-  // Of bandwidths alone, or latencies alone.
+  // Only bandwidths, or only latencies.
   auto add_figure = [&](const char* key, bool latency, double P2pFigure::*member) {
     table.add(key, [=](Entry row) {
       const auto& figure = row.entry->figure;

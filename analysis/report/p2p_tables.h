@@ -7,7 +7,7 @@
 
 #include <vector>
 
-// What machines read of P2P matrices. Run and matrices must stay.
+// P2P matrices for machines. Run and matrices must stay.
 namespace ncclprobe::analysis {
 
 // A row for each matrix, with its cells.

@@ -9,7 +9,7 @@
 
 namespace ncclprobe::analysis {
 
-// What GPUs drew while cells ran, and bandwidth by watt. Empty if no power is known.
+// The GPUs' power while cells ran, and bandwidth per watt. Empty if no power is known.
 Report power_report(const RunSummary& run, const std::vector<SettingResult>& results);
 
 } // namespace ncclprobe::analysis

@@ -228,7 +228,7 @@ Report loggp_report(const std::vector<LogGp>& models) {
 
 TablePtr predicted_table(const Prediction& prediction) {
   TableOf<Predicted> table(prediction.predicted);
-  auto add = [&](const char* key, auto get) { // null of what could not be predicted
+  auto add = [&](const char* key, auto get) { // null if it could not be predicted
     return table.add(key, [get](const Predicted& one) -> Value {
       return one.why_not.empty() ? Value(std::invoke(get, one)) : Value();
     });

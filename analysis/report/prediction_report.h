@@ -7,7 +7,7 @@
 
 namespace ncclprobe::analysis {
 
-// What `ncclprobe predict` says: first how good the model is on what was measured. CSV has a row
+// The report of `ncclprobe predict`: first how well the model fits the measurements. CSV has a row
 // for each predicted number of ranks. The prediction must stay.
 Report prediction_report(const Prediction& prediction);
 

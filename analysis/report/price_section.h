@@ -10,8 +10,8 @@
 
 namespace ncclprobe::analysis {
 
-// At the user's price of a GPU (prices.h): what a GB/s and an effective GPU cost. The scalings must
-// stay.
+// The cost of a GB/s and of an effective GPU, at the user's price of a GPU (prices.h). The scalings
+// must stay.
 Report price_report(const RunSummary& run, const std::vector<SettingResult>& results,
                     const std::vector<steps::Scaling>& scalings, double per_gpu);
 

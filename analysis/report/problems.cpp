@@ -23,7 +23,7 @@ using model::TrialRecord;
 
 constexpr std::size_t k_most_tails = 2;      // workers whose output is shown
 constexpr std::size_t k_most_tail_lines = 8; // of each
-constexpr std::size_t k_most_pairs = 6;      // that are named one by one
+constexpr std::size_t k_most_pairs = 6;      // cells that are named one by one
 
 std::string trial_setting(const model::TrialSpec& spec) {
   return printable(spec.label());
@@ -41,20 +41,20 @@ void add_outcome(TableOf<Row>& table, OutcomeOf outcome_of) {
   table.add("failed_ranks", [=](const Row& row) { return outcome_of(row).ranks; });
 }
 
-// A companion's failure is told where its evidence would stand (proof_section.h).
+// A companion's failure is shown in place of its evidence (proof_section.h).
 bool has_problem(const TrialRecord& trial) {
   return trial.spec.purpose != model::Purpose::companion &&
          (!trial.outcome.ok() || !all_cells_ok(trial));
 }
 
-// What cells that are told together have in common.
+// The common properties of cells that are listed together.
 std::string kind_of(const model::CellLabel& label) {
   const auto* step = label.step();
   return step ? printable(steps::describe_step(*step)) : label.workload();
 }
 
-// What they differ in besides their size: "uni 0 to 3", "bi 0 to 1, 1 to 0" of P2P transfers,
-// "2 ranks, compute alone" of steps.
+// Their differences besides size: "uni 0 to 3", "bi 0 to 1, 1 to 0" for P2P transfers, "2 ranks,
+// compute alone" for steps.
 std::string which_of(const model::CellLabel& label) {
   if (const auto* step = label.step())
     return step_scope(*step);
@@ -71,11 +71,11 @@ std::string which_of(const model::CellLabel& label) {
                      cut ? " ..." : "");
 }
 
-// Cells that ended alike.
+// Cells with equal outcomes.
 struct CellProblem {
   std::string kind;
   model::Outcome outcome;
-  std::set<std::uint64_t> sizes; // none of steps, whose bytes follow from their model
+  std::set<std::uint64_t> sizes; // steps have none: their bytes follow from their model
   std::vector<std::string> which;
 
   std::string what() const {
@@ -145,7 +145,7 @@ void add_cells(std::vector<Block>& blocks, const TrialRecord& trial) {
   }
 }
 
-// How far the workers came, those with the same story on one line.
+// The workers' progress; those with the same text share a line.
 void add_workers(std::vector<Block>& blocks, const TrialRecord& trial) {
   std::vector<std::pair<std::string, std::vector<int>>> stories;
   for (const model::WorkerRecord& worker : trial.workers) {
@@ -165,7 +165,7 @@ void add_workers(std::vector<Block>& blocks, const TrialRecord& trial) {
     blocks.push_back(Text{"  ", fmt::format("{} on {}", base::name_ranks(ranks), story), 2});
 }
 
-// The last output of the workers that failed, else of any that said something; no two alike.
+// The last output of the failed workers, else of any with output; no duplicates.
 void add_output(std::vector<Block>& blocks, const TrialRecord& trial) {
   auto concerned = [&](const model::WorkerRecord& worker) {
     return std::any_of(worker.ranks.begin(), worker.ranks.end(), [&](int rank) {
@@ -199,7 +199,7 @@ bool output_contains(const TrialRecord& trial, std::string_view part) {
   });
 }
 
-// True if a worker died of this signal by itself, not because the supervisor stopped it.
+// True if a worker died of this signal and the supervisor did not send it.
 bool died_of(const TrialRecord& trial, std::string_view signal) {
   return std::any_of(trial.workers.begin(), trial.workers.end(),
                      [&](const auto& worker) { return worker.exit.rfind(signal, 0) == 0; });
@@ -217,8 +217,7 @@ bool in_a_cell(const TrialRecord& trial) {
                      [](const auto& worker) { return worker.last_cell >= 0; });
 }
 
-// What the reader can do. Only advice that holds whatever the cause, or that the evidence points
-// to.
+// What the reader can do. Only advice that holds for any cause, or that the evidence supports.
 std::string advice(const TrialRecord& trial, std::string_view backend) {
   bool nvidia = backend == "nvidia";
   std::string speak =
@@ -238,7 +237,7 @@ std::string advice(const TrialRecord& trial, std::string_view backend) {
   case OutcomeKind::timed_out:
     if (trial.outcome.reason.find("probable cause: ") != std::string::npos &&
         trial.outcome.reason.find("probable cause: unknown") == std::string::npos)
-      return speak; // the cause has been named
+      return speak; // the cause is known
     if (!came_equally_far(trial))
       return "Look at the ranks that did not get as far as the others. " + speak;
     return fmt::format("All ranks got equally far: either they hang there, or {} is too short. {}",
@@ -279,7 +278,7 @@ void add_group(std::vector<Block>& blocks, const std::vector<const TrialRecord*>
     blocks.push_back(Text{"  Next:", next, 8});
 }
 
-// For machines: cells that did not go well.
+// For machines: cells that failed in some way.
 TablePtr problem_cells_table(const TrialRecord& trial) {
   struct Cell {
     const model::Cell* cell;

@@ -10,12 +10,12 @@ namespace ncclprobe::analysis {
 inline constexpr FindingKind k_wrong_data{"wrong_data", Severity::error,
                                           "{cell} with {setting} (trial {trial}){ranks}: {what}"};
 
-// A finding for each cell that delivered wrong data, to stand where nobody can miss it; empty if
-// none did.
+// A finding for each cell that delivered wrong data, for a prominent place; empty if there are
+// none.
 Section wrong_data_section(const model::Run& run);
 
-// What was not measured and why: trials with the same setting and the same end stand together, with
-// ranks, how far each worker came, its last output, and what to do next. Nothing to show if all
+// What was not measured, and why. Trials with the same setting and the same outcome are listed
+// together, with ranks, each worker's progress, its last output, and what to do next. Empty if all
 // went well.
 Report problem_report(const model::Run& run);
 

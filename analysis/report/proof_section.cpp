@@ -24,7 +24,7 @@ std::string words_of(const std::vector<Use>& uses) {
   return join(parts, ", ");
 }
 
-// "RING LL 4 channels", or, where ranks differ, each with its ranks.
+// "RING LL 4 channels"; if ranks differ, each use with its ranks.
 std::string words_of(const std::map<int, std::vector<Use>>& by_rank) {
   std::map<std::vector<Use>, std::vector<int>> groups;
   for (const auto& [rank, uses] : by_rank)
@@ -46,7 +46,7 @@ std::string form_of(const model::CellLabel& label) {
   return form;
 }
 
-// Rows of cells that follow each other and were carried out alike are one.
+// Consecutive cells that NCCL ran the same way share a row.
 struct UsedRow {
   std::string form;
   std::set<std::uint64_t> sizes;
@@ -62,7 +62,7 @@ void add_row(std::vector<UsedRow>& rows, UsedRow row) {
     rows.push_back(std::move(row));
 }
 
-// A step of one rank, or without its communication: there is nothing to know.
+// A step of one rank, or without communication: it has no evidence.
 bool is_silent_by_design(const CellProof& cell) {
   const auto* step = cell.label.step();
   return step && !step->communicates() && cell.by_rank.empty();
@@ -89,7 +89,7 @@ TablePtr rows_table(std::vector<UsedRow> rows) {
   return table.table();
 }
 
-// What the default used, or where a setting differs from it; nothing where all is unknown.
+// What the default used, or how a setting differs from it; nothing if all is unknown.
 std::vector<UsedRow> rows_of(const SettingProof& proof, const SettingProof* base) {
   std::vector<UsedRow> rows;
   for (const CellProof& cell : proof.cells)
@@ -182,7 +182,7 @@ TablePtr variables_table(const SettingProof& proof) {
   return table.table();
 }
 
-// A companion showed something, but of some cell nothing.
+// A companion left evidence, but none about some cell.
 bool has_traceless_cells(const SettingProof& proof) {
   return std::any_of(proof.cells.begin(), proof.cells.end(),
                      [](const CellProof& cell) {

@@ -7,8 +7,8 @@
 
 namespace ncclprobe::analysis {
 
-// What each setting did (proof.h): verdicts on its variables with the log line they rest on, and
-// where algorithm, protocol or channels differ from the default's. Empty if the run has no
+// The effect of each setting (proof.h): verdicts on its variables with the log line behind them,
+// and where algorithm, protocol or channels differ from the default's. Empty if the run has no
 // companions.
 Report proof_report(const model::Run& run);
 

@@ -9,9 +9,9 @@
 
 namespace ncclprobe::analysis {
 
-// "Is this normal?": the largest message of each collective under the default settings, against
-// what others published for this kind of node. Empty for what cannot be judged: no GPUs, several
-// hosts, GPUs that differ, made-up numbers.
+// "Is this normal?": the largest message of each collective with default settings, compared with
+// published results for this kind of node. Empty if that is impossible: no GPUs, several hosts,
+// different GPUs, made-up numbers.
 Report reference_range_report(const model::Run& run, const std::vector<SettingResult>& results);
 
 } // namespace ncclprobe::analysis

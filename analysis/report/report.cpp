@@ -76,7 +76,7 @@ Report whole_report(const RunSummary& run, std::optional<double> price_per_gpu,
   report.sections.push_back(reading_section(*figures));
   report.sections.push_back(method_section(*figures));
   report.sections.push_back(summary_section(*figures));
-  // A terminal shows the end of a long report: what matters most is said again there.
+  // A terminal shows the end of a long report, so the most important part is repeated there.
   report.sections.push_back(answer_section(*figures));
   report.sections.push_back(wrong_data_section(run));
   return report;

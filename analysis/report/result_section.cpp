@@ -20,7 +20,7 @@ namespace {
 
 using Results = std::vector<const SettingResult*>;
 
-// Runs of neighbours for which `same` holds; the results are sorted so that this groups them.
+// Groups of neighbours for which `same` holds. The results are sorted accordingly.
 template <typename Same>
 std::vector<Results> split(const Results& results, Same same) {
   std::vector<Results> groups;
@@ -37,7 +37,7 @@ std::vector<Results> split(const Results& results, Same same) {
   return groups;
 }
 
-// As same_family, but both placements stand in one table.
+// As same_family, but both placements share a table.
 bool same_table(const SettingResult& a, const SettingResult& b) {
   SettingResult other{.label = b.label, .timing_mode = b.timing_mode, .ranks = b.ranks};
   other.label.placement = a.label.placement;
@@ -58,7 +58,7 @@ Value spread_source(const SettingResult& result) {
                                                                                 : "batches");
 }
 
-// The wider side of the median's interval, as a part of the median.
+// The wider side of the median's interval, relative to the median.
 Value half_interval(const SettingResult& result) {
   if (!result.interval_ns)
     return nullptr;
@@ -91,13 +91,13 @@ std::string state_text(const SettingResult& result) {
   return data_text(result) + (result.throttled_processes > 0 ? ", throttled" : "");
 }
 
-// A step of one rank, or without its communication.
+// A step of one rank, or without communication.
 bool moves_nothing(const model::CellLabel& label) {
   const auto* step = label.step();
   return step && !step->communicates() && !step->copies_input();
 }
 
-// How the data that is ok was looked at.
+// How correct data was checked.
 void add_check_note(std::vector<Block>& notes, const Results& rows) {
   std::vector<std::string> methods;
   std::uint64_t fewest = UINT64_MAX, most = 0;
@@ -133,7 +133,7 @@ void add_throttle_note(std::vector<Block>& notes, const Results& rows) {
     }
   if (sizes.empty())
     return;
-  bool steps = rows.front()->label.step() != nullptr; // sizes tell nothing
+  bool steps = rows.front()->label.step() != nullptr; // sizes say nothing here
   std::string which =
       steps ? fmt::format("{} of {} rows", throttled, rows.size()) : format_size_range(sizes);
   notes.push_back(Text{"",
@@ -281,7 +281,7 @@ TablePtr results_table(const RunFigures& figures) {
   return table.table();
 }
 
-// The default's figures; without a result of the default, those of the first setting that has one.
+// The default's figures; without a result of the default, those of the first setting with one.
 Section figures_section(const RunFigures& figures, const TablePtr& all, const Results& table) {
   auto chosen = std::find_if(table.begin(), table.end(),
                              [](const SettingResult* result) { return result->is_default; });

@@ -9,17 +9,17 @@
 
 namespace ncclprobe::analysis {
 
-// For each collective a table by size of the default's figures, then every other setting against
-// it. Steps have a section of their own; machines read all results in one table.
+// For each collective a table of the default's figures by size, then every other setting compared
+// with it. Steps have their own section; machines read all results in one table.
 Report result_report(const RunFigures& figures);
 
-// What a table's data column leaves unsaid: how data was looked at, why not, what throttled.
+// Details of a table's data column: how data was checked, why not, what throttled.
 void add_data_notes(std::vector<Block>& blocks, const std::vector<const SettingResult*>& rows);
 
 // How to read those tables: definitions and limits, once, at the end.
 Section reading_section(const RunFigures& figures);
 
-// What the default reached, collective by collective and step by step.
+// The default's results, for each collective and step.
 Section summary_section(const RunFigures& figures);
 
 } // namespace ncclprobe::analysis

@@ -12,8 +12,8 @@
 
 namespace ncclprobe::analysis {
 
-// Every figure that several sections of a run's report show, computed once. The run must stay; the
-// figures point into each other, so they are not copied.
+// Every figure that several sections of a run's report show, computed once. The run must stay. The
+// figures point to each other, so they are not copied.
 struct RunFigures {
   explicit RunFigures(const RunSummary& summary, const steps::TracedCells& traced = {})
       : run(summary), results(setting_results(run)), verdicts(judge(results)),

@@ -9,7 +9,7 @@
 
 namespace ncclprobe::analysis {
 
-// From which size on each collective has its bandwidth. Empty if none can tell.
+// The size from which each collective reaches its bandwidth. Empty if it is unknown for all.
 Report saturation_report(const model::Run& run, const std::vector<SettingResult>& results);
 
 } // namespace ncclprobe::analysis

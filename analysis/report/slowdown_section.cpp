@@ -27,7 +27,7 @@ std::string kernel_name(const Timeline& timeline, const KernelSlowdown& one) {
   return name.size() <= k_most ? name : name.substr(0, k_most - 3) + "...";
 }
 
-// "2 of 3" if some ran too rarely; null of one.
+// "2 of 3" if some ran too rarely; null for one.
 Value kinds_value(const KernelSlowdown& one) {
   return one.kinds <= 1 ? Value()
          : one.sum.kinds == one.kinds || one.sum.kinds == 0
@@ -85,7 +85,7 @@ TablePtr slowdowns_table(const Timeline& timeline) {
   return table.table();
 }
 
-// `place`: "In cell 3, " where there are several.
+// `place`: "In cell 3, " if there are several.
 Finding slowdown_finding(const SlowdownSum& sum, bool communication, const std::string& place) {
   std::string what =
       communication ? "Communication beside computation" : "Computation beside communication";

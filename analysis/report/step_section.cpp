@@ -23,7 +23,7 @@ using steps::Scaling;
 using steps::ScalingPoint;
 using steps::StepResult;
 
-constexpr std::size_t k_most_buckets = 24; // of which JSON and the timeline have all
+constexpr std::size_t k_most_buckets = 24; // JSON and the timeline have all
 
 Section scaling_section(const Scaling& scaling) {
   const ScalingPoint& base = scaling.points.front();
@@ -137,7 +137,7 @@ void add_step_notes(std::vector<Block>& blocks, const std::vector<const StepResu
                           2});
 }
 
-// All steps of one kind, whatever their ranks, parts and settings.
+// All steps of one kind, with any ranks, parts and settings.
 class KindSections {
 public:
   KindSections(const RunFigures& run, const StepFigures& steps, const Report& data,

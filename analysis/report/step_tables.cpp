@@ -38,7 +38,7 @@ std::map<const StepResult*, int> channels_of_steps(const RunFigures& figures) {
   return out;
 }
 
-// `times_of(row)` is null where nothing is known.
+// `times_of(row)` is null if nothing is known.
 template <typename Row, typename TimesOf>
 void add_times(TableOf<Row>& table, TimesOf times_of) {
   auto add = [&](const char* key, double StepTimes::*member, const char* title,
@@ -149,7 +149,7 @@ StepFigures::StepFigures(const RunFigures& run) : overlaps(steps::overlaps(run.s
 TablePtr buckets_table(const StepResult& step) {
   using Row = const steps::BucketTimes&;
   TableOf<steps::BucketTimes> table(step.buckets);
-  // Stages of a pipeline, groups of tensor parallel ranks.
+  // For stages of a pipeline and groups of tensor parallel ranks.
   table
       .show("on ranks",
             [all = step.step.ranks](Row one) {

@@ -11,19 +11,19 @@
 #include <optional>
 #include <vector>
 
-// The tables of steps of training, for machines and for people.
+// The tables of training steps, for machines and for people.
 namespace ncclprobe::analysis {
 
-// A step, and what else is known of it.
+// A step with related data.
 struct StepRow {
   const steps::StepResult* step = nullptr;
   const Comparison* against = nullptr; // the default
   const steps::Overlap* overlap = nullptr;
   std::optional<steps::ProductAlignment> products;
-  std::optional<int> channels; // that NCCL used at most, from the setting's companion trial
+  std::optional<int> channels; // the most that NCCL used, from the setting's companion trial
 };
 
-// What the tables point into. The run's figures must stay.
+// The objects to which the tables point. The run's figures must stay.
 struct StepFigures {
   explicit StepFigures(const RunFigures& run);
   StepFigures(const StepFigures&) = delete;
@@ -33,15 +33,15 @@ struct StepFigures {
   std::vector<StepRow> rows; // as RunFigures::steps
 };
 
-// Times, shares and settings of all steps. To people the number of ranks is "n", the parts "part of
-// it", the setting "setting".
+// Times, shares and settings of all steps. For people the number of ranks is "n", the parts "part
+// of it", the setting "setting".
 TablePtr steps_table(const std::vector<StepRow>& rows, bool synthetic);
 TablePtr overlap_table(const std::vector<steps::Overlap>& overlaps, bool synthetic);
 TablePtr scaling_table(std::vector<steps::Scaling> scalings, bool synthetic);
 TablePtr points_table(const steps::Scaling& scaling);  // of one scaling
 TablePtr buckets_table(const steps::StepResult& step); // of one step
 
-// Columns that say which step a row is of, for machines; `step_of(row)` is its StepResult.
+// Columns that identify a row's step, for machines; `step_of(row)` is its StepResult.
 template <typename Row, typename StepOf>
 void add_step(TableOf<Row>& table, bool synthetic, StepOf step_of) {
   auto add = [&](const char* key, auto get) {
@@ -62,7 +62,7 @@ void add_step(TableOf<Row>& table, bool synthetic, StepOf step_of) {
   add("bytes", [](Step one) { return one.label.bytes; });
 }
 
-// In milliseconds, of six digits.
+// In milliseconds, with six digits.
 inline double six_digits_ms(double ns) {
   return six_digits(ns / 1e6);
 }

@@ -12,19 +12,19 @@
 // How the sections on steps write their figures.
 namespace ncclprobe::analysis {
 
-// "1.05 [1.03, 1.07]", in `unit`s; null if absent.
+// "1.05 [1.03, 1.07]", in units of `unit`; null if absent.
 Value estimate_text(const std::optional<Estimate>& estimate, double unit, int digits);
 std::size_t rank_count(const steps::StepResult& one);
 std::string parts_text(model::StepParts parts);
 
-// Terms of a loss account that not every table has a column for.
+// Terms of a loss account that only some tables have as columns.
 struct LossColumns {
-  bool copy = false;   // where input is copied
-  bool clocks = false; // where they took anything
+  bool copy = false;   // if input is copied
+  bool clocks = false; // if they are not zero
 };
 std::vector<std::pair<steps::Loss, std::string>> loss_titles(LossColumns more);
-// Of a table of loss accounts: the terms in points of 100, and their sum. `account_of(row)` points
-// to one; null: the row has none.
+// For a table of loss accounts: the terms in percentage points, and their sum. `account_of(row)`
+// points to one; null: the row has none.
 template <typename Row, typename AccountOf>
 void show_losses(TableOf<Row>& table, LossColumns more, AccountOf account_of) {
   for (const auto& [loss, title] : loss_titles(more))

@@ -30,7 +30,7 @@ constexpr FindingKind k_lateness_unknown{
                      "The steps are not marked: they are {steps} repeats of the same {of}."};
 
 std::string score_text(double score) {
-  constexpr double k_most = 999; // more is steady beyond what anybody compares
+  constexpr double k_most = 999; // larger scores say no more
   if (std::abs(score) > k_most)
     return score > 0 ? ">999" : "<-999";
   return std::abs(score) < 0.05 ? "0.0" : fmt::format("{:.1f}", score);
@@ -113,8 +113,8 @@ Finding recurring_finding(const Straggler& rank, const Stragglers& found) {
   return {&k_late_every, described_with(*one.recurrence, std::move(values))};
 }
 
-// Of ranks that are far later in some steps than in others. What a lateness sums up to tells which
-// of them matter.
+// For ranks that are far later in some steps than in others. The total of a rank's lateness decides
+// which are shown.
 void add_recurring(std::vector<Block>& blocks, const Stragglers& found) {
   std::vector<const Straggler*> late;
   for (const Straggler& rank : found.ranks)
@@ -136,7 +136,7 @@ void add_recurring(std::vector<Block>& blocks, const Stragglers& found) {
                  2});
 }
 
-// `place`: " in cell 3" where there are several.
+// `place`: " in cell 3" if there are several.
 Section stragglers_section(const Stragglers& found, const std::string& place) {
   Section section{"stragglers"};
   const StartSkew& skew = found.skew;

@@ -257,7 +257,7 @@ Value ledger_value(const Ledger& ledger) {
                         {{"unexplained", ledger.unexplained()}, {"surplus", ledger.surplus()}});
 }
 
-// The offset is that of the moment from which on the clock is used, as the error is of its use.
+// The offset at the moment from which the clock is used; the error is the largest during its use.
 Value clock_model_value(const std::optional<ClockModel>& one, const Span& use) {
   if (!one)
     return nullptr;

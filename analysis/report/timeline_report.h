@@ -11,11 +11,11 @@
 
 namespace ncclprobe::analysis {
 
-// What the figures are of, told by whoever has the trace.
+// Facts about the figures, from the caller, who has the trace.
 struct TimelineHeading {
   std::string title;                // "trial 7 of run.h5, kernels"
-  std::string cost;                 // what tracing cost, "+0.3% [0.1, 0.5]"; empty: unknown
-  std::vector<std::string> notes;   // what is missing, and the like
+  std::string cost;                 // the cost of tracing, "+0.3% [0.1, 0.5]"; empty: unknown
+  std::vector<std::string> notes;   // missing data and other remarks
   std::map<int, std::string> cells; // by index in the trial, "all_reduce 1M"; may be empty
 };
 

@@ -4,17 +4,17 @@
 
 #include "analysis/report/timeline_report.h"
 
-// Sections of the timeline, empty where there is nothing to say. Cells are told apart where there
-// are several. Tables point into the timeline, which must stay.
+// Sections of the timeline; empty if there is nothing to show. Several cells are named. Tables
+// point into the timeline, which must stay.
 namespace ncclprobe::analysis {
 
-// What the steps of each rank and cell were spent on, and the streams that communicate.
+// How the time of each rank's and cell's steps was spent, and the streams that communicate.
 Report steps_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
 Report stragglers_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
 // Who waits for whom in sends and receives.
 Report messages_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
 Report slowdowns_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
-// What NCCL chose, and what its channels took.
+// NCCL's choices, and the times of its channels.
 Report choices_report(const timeline::Timeline& timeline);
 Report gaps_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
 

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* k_sum_of_step =
     "step = compute + exposed wait + exposed transfer + copies + idle";
 
-// Sums of one cell, of one rank or of all.
+// Sums for one cell, for one rank or for all.
 struct PartsRow {
   int rank = -1; // all
   int cell = -1;
@@ -35,8 +35,8 @@ TimeUnit unit_of(const std::vector<PartsRow>& rows) {
   return unit_for(longest_ns);
 }
 
-// `first`: the title of the column that tells rows apart, "rank" or "cell". Columns of zeros are
-// left out, as far as they say nothing.
+// `first`: the column that identifies rows, "rank" or "cell". Columns that only contain zeros are
+// left out.
 TablePtr parts_table(std::vector<PartsRow> all, const TimelineHeading& heading,
                      const std::string& first = "rank") {
   TableOf<PartsRow> table(std::move(all));
@@ -52,7 +52,8 @@ TablePtr parts_table(std::vector<PartsRow> all, const TimelineHeading& heading,
           .show(title, [=](const PartsRow& row) { return in_unit(row.per_step(ns_of(row)), unit); })
           .dispensable(dispensable);
   };
-  // Wait and transfer make up the exposed communication: what the one has too much the other lacks.
+  // Wait and transfer add up to the exposed communication: an error of one is the opposite error of
+  // the other.
   auto show_exposed = [&](const char* title, auto part) {
     if (communicates)
       table.show(title, [=](const PartsRow& row) {
@@ -90,7 +91,7 @@ TablePtr parts_table(std::vector<PartsRow> all, const TimelineHeading& heading,
   return table.table();
 }
 
-// Whether any of its communication is known to have waited or not.
+// Whether waits are known for any of its communication.
 bool knows_waits(const RankTimeline& rank) {
   return rank.matched > 0 || rank.communications == 0;
 }
@@ -115,7 +116,7 @@ Block known_waits(const std::vector<RankTimeline>& ranks) {
               2};
 }
 
-// Of each cell by itself: means over cells that do different things would say nothing.
+// For each cell separately: a mean over different cells would say nothing.
 std::vector<Section> sections_by_rank(const std::vector<RankTimeline>& ranks,
                                       const TimelineHeading& heading) {
   ByCell<std::vector<PartsRow>> cells;
@@ -123,7 +124,7 @@ std::vector<Section> sections_by_rank(const std::vector<RankTimeline>& ranks,
     for (PartsRow& row : rows_of(rank))
       if (row.steps > 0)
         cells[row.cell].push_back(std::move(row));
-  // Those that took most time, as many as have room.
+  // The cells that took most time, as many as fit.
   auto shown = most_telling(
       cells,
       [](const std::vector<PartsRow>& rows) {
@@ -137,7 +138,7 @@ std::vector<Section> sections_by_rank(const std::vector<RankTimeline>& ranks,
   std::vector<Section> sections;
   for (const auto& [cell, its_rows] : shown) {
     const std::vector<PartsRow>& rows = *its_rows;
-    // The table of cells has said already what a step adds up from.
+    // The table of cells already says what the parts of a step are.
     Section& section = sections.emplace_back(Section{
         "steps",
         cells.size() > 1
@@ -172,7 +173,7 @@ Section section_by_cell(const std::vector<RankTimeline>& ranks, const TimelineHe
   Section section{"cells",
                   fmt::format("Mean step of each cell, {} ({})", unit_of(rows).name, k_sum_of_step),
                   {View{parts_table(rows, heading, "cell")}}};
-  // Names are too long for the table, and what tells them apart may stand at their end.
+  // Names are too long for the table, and may differ only at their ends.
   for (const auto& [cell, sum] : cells)
     if (auto name = heading.cells.find(cell); name != heading.cells.end())
       section.blocks.push_back(Text{fmt::format("  {}:", cell), name->second, 5});
@@ -218,7 +219,7 @@ TablePtr streams_table(std::vector<StreamRow> rows) {
   return table.table();
 }
 
-// Where a rank communicates on several streams.
+// If a rank communicates on several streams.
 Section streams_section(const std::vector<RankTimeline>& ranks) {
   std::vector<StreamRow> rows;
   bool several = false;

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-// What the timeline's sections share: how they write numbers, and what they leave out.
+// Common to the timeline's sections: how numbers are written, and what is left out.
 namespace ncclprobe::analysis {
 
 inline constexpr std::size_t k_most_rows = 10;       // of ranks or kernels, the worst
@@ -24,7 +24,7 @@ struct TimeUnit {
   double ns = 1e3;
   const char* name = "us";
 };
-// In which the largest time of a table has no more than four digits before the point.
+// The unit in which a table's largest time has at most four digits before the point.
 TimeUnit unit_for(double largest_ns);
 TimeUnit short_unit_for(double largest_ns); // three digits, for tables of many columns
 
@@ -33,11 +33,11 @@ std::string in_unit(std::integral auto ns, const TimeUnit& unit) {
   return in_unit(static_cast<double>(ns), unit);
 }
 std::string us(double ns);                                  // the same in us
-Value ratio(std::int64_t part, std::int64_t whole);         // null of nothing
+Value ratio(std::int64_t part, std::int64_t whole);         // null if `whole` is 0
 std::string share(std::uint64_t part, std::uint64_t whole); // "50.0% (1 of 2)", "none"
 std::string range(const std::optional<Interval>& interval, const TimeUnit& unit); // "-" without
 
-// A time beside a column of its errors: "<2x +-" where it is not shown.
+// A time beside a column of its errors: "<2x +-" if it is not shown.
 std::string within_error(const timeline::Aligned& time, const TimeUnit& unit);
 // Columns of the time, which may be absent, and of its errors if there are any.
 template <typename Row, typename Get>
@@ -57,8 +57,8 @@ void show_aligned(TableOf<Row>& table, const char* title, const TimeUnit& unit, 
 }
 
 std::string text_of(const timeline::Timeline& timeline, std::uint32_t id);
-Value cell_value(int cell);                              // null where the trace has no steps
-Value name_of(int cell, const TimelineHeading& heading); // null where it has none
+Value cell_value(int cell);                              // null if the trace has no steps
+Value name_of(int cell, const TimelineHeading& heading); // null if it has none
 // One object for each cell.
 template <typename T, typename ToObject>
 List by_cell(const timeline::ByCell<T>& cells, const TimelineHeading& heading, ToObject to_object) {
@@ -72,7 +72,7 @@ List by_cell(const timeline::ByCell<T>& cells, const TimelineHeading& heading, T
   return out;
 }
 
-// Indexes of rows, those with the greatest figure first.
+// Indexes of rows, the greatest figure first.
 template <typename Rows, typename Figure>
 std::vector<std::size_t> greatest_first(const Rows& rows, Figure figure) {
   std::vector<std::size_t> order(rows.size());
@@ -82,7 +82,7 @@ std::vector<std::size_t> greatest_first(const Rows& rows, Figure figure) {
   return order;
 }
 
-// The cells of which most is told, those with the greatest figure first.
+// The cells to show, the greatest figure first.
 template <typename T, typename Figure>
 std::vector<std::pair<int, const T*>> most_telling(const timeline::ByCell<T>& all, Figure figure,
                                                    std::size_t most = k_most_cells) {
@@ -94,7 +94,7 @@ std::vector<std::pair<int, const T*>> most_telling(const timeline::ByCell<T>& al
   cells.resize(std::min(cells.size(), most));
   return cells;
 }
-// "3 of 5 cells; --format json has all.", unless these are all.
+// "3 of 5 cells; --format json has all.", unless all are shown.
 void add_more_cells(Section& section, std::size_t shown, std::size_t all);
 
 } // namespace ncclprobe::analysis

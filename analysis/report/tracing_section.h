@@ -9,10 +9,10 @@
 
 namespace ncclprobe::analysis {
 
-// "+0.3% [0.1, 0.5]"; without the interval where there are too few processes for one.
+// "+0.3% [0.1, 0.5]"; without the interval if there are too few processes for one.
 std::string cost_text(const TracingCost& cost);
 
-// What tracing cost, cell by cell; empty for a run without traced trials.
+// The cost of tracing for each cell; empty for a run without traced trials.
 Report tracing_cost_report(const RunSummary& run);
 
 } // namespace ncclprobe::analysis

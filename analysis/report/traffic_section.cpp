@@ -17,7 +17,7 @@ namespace {
 
 using Rate = std::optional<double>;
 
-// Of all hosts, if they are alike.
+// For all hosts, if they are equal.
 NodeLinks ceilings(const model::Run& run) {
   if (run.header.hosts.empty())
     return {};

@@ -9,8 +9,8 @@
 
 namespace ncclprobe::analysis {
 
-// What the GPUs counted on NVLink and PCIe while long cells ran, beside busbw, with the share of
-// what the links can carry. Empty without readings.
+// The GPUs' NVLink and PCIe counters while long cells ran, beside busbw, with the share of the
+// links' rates. Empty without readings.
 Report traffic_report(const RunSummary& run, const std::vector<SettingResult>& results);
 
 } // namespace ncclprobe::analysis

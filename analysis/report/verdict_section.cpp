@@ -47,7 +47,7 @@ bool any_throttled(const Verdicts& verdicts) {
                      [](const Comparison& one) { return one.throttled; });
 }
 
-// A part of a family's sizes in which one setting is the best of those with a verdict.
+// A range of a family's sizes in which one setting is the best of those with a verdict.
 struct Advice {
   const SettingResult* setting = nullptr; // at the first size
   std::uint64_t last_bytes = 0;
@@ -85,8 +85,9 @@ std::vector<Advice> advices(const RunFigures& figures) {
     if (one.wrong == 0 && one.withheld.empty())
       usable[one.setting] = &one;
   // The results are sorted by family, then size.
-  std::map<const SettingResult*, const Comparison*> best; // by the default in the same cell
-  std::vector<const SettingResult*> cells;                // that were compared
+  std::map<const SettingResult*, const Comparison*>
+      best;                                // relative to the default in the same cell
+  std::vector<const SettingResult*> cells; // that were compared
   for (const Comparison& one : figures.verdicts.comparisons) {
     auto [place, is_new] = best.try_emplace(one.baseline, nullptr);
     if (is_new)

@@ -9,7 +9,7 @@
 
 namespace ncclprobe::analysis {
 
-// What a run's comparisons come to. The answer to "what should I set?" is made of these.
+// Conclusions from a run's comparisons. The answer to "what should I set?" consists of these.
 inline constexpr FindingKind k_better{
     "better", Severity::note,
     "{setting} is better in {better} of {cells} cells (up to {best}) and worse in none."},
@@ -35,7 +35,7 @@ inline constexpr FindingKind k_better{
                           "{setting} delivers wrong data: do not use it."},
     k_of_synthetic_numbers{"answer_is_synthetic", Severity::warning, "[SYNTHETIC]"};
 
-// What to do about a run that is too noisy, and what disturbed it if that is known.
+// What to do about a run that is too noisy, and what disturbed it, if known.
 inline constexpr FindingKind k_measure_again{
     "measure_again", Severity::note,
     "Measure again on a machine that does nothing else (top and nvidia-smi show "
@@ -46,7 +46,7 @@ inline constexpr FindingKind k_measure_again{
                       "Trial {trial} ({setting}) was disturbed most: it took {times:.1f} times as "
                       "long as the setting's other processes."};
 
-// What casts doubt on verdicts.
+// Reasons to doubt verdicts.
 inline constexpr FindingKind k_not_steady{
     "default_differs_from_itself", Severity::warning,
     "the default differs from itself (A/A, adjusted p {p:.2g}): something changed "
@@ -55,21 +55,21 @@ inline constexpr FindingKind k_not_steady{
                             "GPUs ran slower than asked for (throttled) in some processes: "
                             "verdicts marked * compare such cells."};
 
-// "Keep the defaults" is a normal answer, but where most comparisons would have missed a large
-// difference it is "Too noisy to tell". Empty if no setting was compared.
+// "Keep the defaults" is a normal answer. But if most comparisons would have missed a large
+// difference, the answer is "Too noisy to tell". Empty if no setting was compared.
 std::vector<Finding> answer(const std::vector<SettingVerdict>& settings, const Verdicts& verdicts);
 
-// About comparisons that are too noisy to tell. Empty if there are none.
+// About comparisons that are too noisy for a verdict. Empty if there are none.
 std::vector<Finding> noise_advice(const RunSummary& run, const std::vector<SettingResult>& results,
                                   const Verdicts& verdicts);
 
-// The answer with what to set, ready to paste, for which operations and sizes: the first thing
-// after the heading, and the last of all. Empty if no setting was compared.
+// The answer and what to set, ready to paste, for which operations and sizes: the first section
+// after the heading, and the last one. Empty if no setting was compared.
 Section answer_section(const RunFigures& figures);
-// Then the counts of each setting, and all that machines read of the verdicts.
+// Then the counts of each setting, and all verdicts for machines.
 Report verdict_report(const RunFigures& figures);
 
-// By what method, with the numbers of this run. Empty if no setting was compared.
+// The method, with the numbers of this run. Empty if no setting was compared.
 Section method_section(const RunFigures& figures);
 
 } // namespace ncclprobe::analysis

@@ -22,7 +22,7 @@ std::string quoted(const std::string& text) {
   return result + "\"";
 }
 
-// Lines of a label are parted by \n, which Graphviz reads itself.
+// \n separates lines of a label; Graphviz reads it itself.
 std::string label_of(const OutlineNode& node) {
   std::string label = quoted(node.title);
   label.pop_back();
