@@ -16,9 +16,8 @@
 //
 // For every group A of the ranks, the data that must leave it crosses the links that lead out.
 // Their capacity cap(A) is a maximum flow (Ford and Fulkerson). With k ranks in A:
-//   all_reduce, all_gather, reduce_scatter by rings: every ring leaves A at least once, and busbw
-//   is
-//     what the rings carry together:                        busbw <= cap(A)
+//   all_reduce, all_gather, reduce_scatter by rings: every ring leaves A at least once, and
+//     busbw is what all rings carry together:               busbw <= cap(A)
 //   broadcast (A with the root), reduce (A without it): S     busbw <= cap(A)
 //   all_to_all: k(n-k) blocks of S/n                          busbw <= cap(A) (n-1)/(k(n-k))
 //   gather (A without the root): k blocks of S/n              busbw <= cap(A) (n-1)/k
