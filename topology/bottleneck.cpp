@@ -183,7 +183,7 @@ private:
 
   enum class Link { none, nvlink, unknown };
 
-  // If nobody looked for NVLinks, or their far ends are unknown, they may be faster than PCIe.
+  // If no source describes NVLinks, or their far ends are unknown, they may be faster than PCIe.
   static Link link_between(const Host& host, const Gpu& a, const Gpu& b) {
     FoundPath found = path_between(host, {DeviceKind::gpu, a.index}, {DeviceKind::gpu, b.index});
     if (found.path.type == PathType::nvlink)
@@ -236,7 +236,7 @@ private:
              fmt::format("GPU {}{} to NVSwitch: {} NVLinks", gpu.index, on(number), links));
   }
 
-  // For traffic between hosts, separate one-way links connect GPUs and NICs, so that traffic cannot
+  // For traffic between hosts, separate one-way links connect GPUs and NICs, so traffic cannot
   // turn at a PCIe switch towards another GPU.
   enum class Direction { both, out, in };
 

@@ -15,7 +15,7 @@ void number_gpus(Host& host);
 // numbered after the others; sorts all by number.
 void add_unnamed_nics(Host& host);
 
-// Gives GPUs of models without NVLink an empty list of links if nobody looked.
+// Gives GPUs of models without NVLink an empty list of links if no source has a list.
 void add_absent_nvlinks(Host& host);
 
 // From its name and PCI ids; unknown if they are not sufficient.

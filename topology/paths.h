@@ -13,7 +13,7 @@ struct FoundPath {
   Path path;
   Source source = Source::none; // derived: from the PCI tree, NUMA nodes and NVLinks
   std::string why;              // one line, for people
-  // Nobody looked for NVLinks: the label is the PCIe path's, and there may be a better path.
+  // No source describes NVLinks: the label is the PCIe path's, and there may be a better path.
   bool nvlinks_unknown = false;
   // NCCL's files do not distinguish the host bridges of a NUMA node: their PHB may be a NODE.
   bool host_bridges_unknown = false;
@@ -34,11 +34,11 @@ std::optional<int> nvlinks_between(const Gpu& a, const Gpu& b);
 // Whether an nvidia-smi matrix contains the GPU: it shows NVLinks without listing them.
 bool stated_in_matrix(const Host& host, const Gpu& gpu);
 
-// True if nobody looked for NVLinks between two GPUs, or if their far ends are unknown, so that
+// True if no source describes NVLinks between two GPUs, or if their far ends are unknown. Then
 // there may be a faster path than `found`. An nvidia-smi matrix would show it.
 bool nvlinks_untold(const Gpu& a, const Gpu& b, const FoundPath& found);
 
-// Its active NVLinks. Nothing if nobody looked.
+// Its active NVLinks. Nothing if no source describes them.
 std::optional<int> active_nvlinks(const Gpu& gpu);
 
 } // namespace ncclprobe::topology

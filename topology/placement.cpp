@@ -26,7 +26,7 @@ std::optional<int> node_of(const Host& host, const Gpu& gpu) {
   return node.value;
 }
 
-// Whether a list has all CPUs of several NUMA nodes: then nobody knows which node is near.
+// Whether a list has all CPUs of several NUMA nodes: then the near node is unknown.
 bool spans_nodes(const Host& host, const std::vector<int>& cpus) {
   std::set<int> list(cpus.begin(), cpus.end());
   return std::ranges::count_if(host.numa, [&](const NumaNode& node) {

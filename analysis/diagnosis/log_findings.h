@@ -40,7 +40,7 @@ struct LogProblem {
   knowledge::CauseSeverity severity = knowledge::CauseSeverity::info;
   std::string transport; // transport that it explains: "SHM", "NET"; usually none
   std::uint64_t lines = 0;
-  bool exact = true; // false: there were so many that later ones were judged only by their words
+  bool exact = true; // false: too many of them, so later ones were judged only by their words
   std::vector<LogEvidence> first;           // the first few, in order of lines
   std::map<int, LogEvidence> first_of_rank; // if the rank is known
 

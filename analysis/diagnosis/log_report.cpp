@@ -24,7 +24,7 @@ using Problems = std::vector<const LogProblem*>;
 constexpr int k_hang = 13;
 constexpr std::size_t k_causes_in_full = 3;
 
-// What the whole log comes to.
+// The conclusion from the whole log.
 constexpr FindingKind k_cause{"cause", Severity::error, "{title}"},
     k_late_cause{"cause_after_first_failure", Severity::error,
                  "{title}; the failure before it is not in this log"},

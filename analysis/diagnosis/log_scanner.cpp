@@ -66,7 +66,7 @@ std::string_view text_between(std::string_view text, std::string_view begin, std
   return close == std::string_view::npos ? std::string_view{} : text.substr(0, close);
 }
 
-// The text with normalised numbers and addresses, so that repetitions are found.
+// The text with normalised numbers and addresses, so repetitions are found.
 std::string shape_of(std::string_view text) {
   std::string shape;
   for (char c : text.substr(0, 160)) {

@@ -14,7 +14,6 @@ public:
   void add(Finding finding);
   // For the ranks of this survey.
   void add(const model::Survey& survey, Finding finding);
-  // For the host of this survey.
   void add_host(const model::Survey& survey, Finding finding);
 
   // Worst first, then by id.

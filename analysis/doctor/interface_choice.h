@@ -27,7 +27,7 @@ std::string first_address(const model::NetworkInterface& one, const std::string&
 // host's interfaces. With the host backend Gloo decides: exactly GLOO_SOCKET_IFNAME, else the first
 // interface with an IPv4 address that is reachable from other hosts.
 struct BootstrapAddress {
-  const model::NetworkInterface* interface = nullptr; // none: nobody reaches them
+  const model::NetworkInterface* interface = nullptr; // none: other hosts cannot reach them
   std::string address;
 };
 BootstrapAddress bootstrap_address(const std::vector<model::NetworkInterface>& all,

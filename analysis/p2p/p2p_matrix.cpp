@@ -139,7 +139,7 @@ std::optional<P2pFigure> figure_of(const std::vector<std::vector<double>>& proce
   return figure;
 }
 
-// For one GPU with all others: the widest of its links, all of which share the GPU's capacity.
+// For one GPU with all others: the widest of its links. They all share the GPU's capacity.
 P2pLimit limit_of_rank(const model::RunHeader& header, int rank) {
   P2pLimit widest{std::nullopt, "not known", "together"};
   for (const model::RankPlace& other : header.ranks) {

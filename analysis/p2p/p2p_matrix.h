@@ -54,9 +54,9 @@ bool is_mirrored(const P2pMatrix& matrix, const model::P2pTransfer& transfer);
 
 bool is_p2p(const model::Run& run);
 
-// In the order of the plan. Marks outliers: entries of one class of links that are worse than the
-// class's median by more than 5% and by more than five times the noise (1.4826 x the median
-// absolute deviation), in every batch. A class of fewer than four has no outliers.
+// In the order of the plan. Marks outliers: entries that are worse than the median of their class
+// of links by more than 5% and by more than five times the noise (1.4826 x the median absolute
+// deviation), in every batch. A class of fewer than four has no outliers.
 std::vector<P2pMatrix> p2p_matrices(const model::Run& run);
 
 // The figures of a run beyond their limits, as text. A sound run has none.

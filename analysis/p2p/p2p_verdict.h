@@ -14,9 +14,9 @@ struct P2pVerdict {
   std::string text; // one line
 };
 
-// Nothing without a reference (latency, all at once, messages, kernels on most GPUs), on hardware
-// other than GPUs, if the GPUs of the first host differ, or if some pair has another link than all
-// NVLinks of a GPU, which references assume: no verdict is better than a wrong one.
+// Nothing where a verdict could be wrong: without a reference (latency, all at once, messages,
+// kernels on most GPUs); on hardware other than GPUs; if the GPUs of the first host differ; or if
+// some pair does not use all NVLinks of a GPU, which references assume.
 std::optional<P2pVerdict> judge(const model::RunHeader& header, const P2pMatrix& matrix);
 
 } // namespace ncclprobe::analysis

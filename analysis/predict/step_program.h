@@ -37,9 +37,8 @@ struct Work {
   std::string stretch; // its stretch: stretch_name(); none: empty
 };
 
-// "backward backward 3 #1": the first stretch of that activity and label, `rank` of which; -1:
-// ranks are alike, and the same name in another schedule of the kind means the same part of the
-// step.
+// "backward backward 3 #1": the first stretch with that activity and label on `rank`; -1: ranks are
+// alike, and the same name in a similar schedule means the same part of the step.
 std::string stretch_name(const std::string& activity_and_label, int number, int rank);
 
 class StepProgram {

@@ -30,11 +30,11 @@ struct RankErrors {
   std::vector<Error> errors; // of all of their sizes
   std::vector<int> measured; // all numbers of ranks
   double rms() const;
-  // Half the width of a 95% interval for that many ranks, relative, from the errors of the sizes
-  // nearest to this one, as bytes per rank, which decide how much of the time is latency. Errors of
-  // successive doublings of the ranks are assumed to be independent: they grow with the square root
-  // of the number of doublings beyond the measurements. Nothing if fewer than two numbers were
-  // measured.
+  // Half the width of a 95% interval for that many ranks, relative. From the errors of the sizes
+  // nearest to this one, measured in bytes per rank, because those decide the share of latency.
+  // Errors of successive doublings of the ranks are assumed to be independent: they grow with the
+  // square root of the number of doublings beyond the measurements. Nothing if fewer than two
+  // numbers were measured.
   std::optional<double> half_width(int ranks, std::uint64_t bytes) const;
 };
 

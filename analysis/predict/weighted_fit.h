@@ -11,7 +11,7 @@
 namespace ncclprobe::analysis::cost_model {
 
 // Fits times as a sum of features with non-negative factors. Relative errors count: the weights are
-// 1/t^2, so that an error of 10% counts equally for small and large messages.
+// 1/t^2, so an error of 10% counts equally for small and large messages.
 struct Fit {
   std::vector<double> factors;
   // Student's, at k_confidence. Absent for a factor that was set to zero because it would have been

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-// Bandwidths exactly as nccl-tests defines them, so that figures are comparable.
+// Bandwidths exactly as nccl-tests defines them, so figures are comparable.
 // GB = 1e9 bytes. The size S is CellLabel::bytes, which follows nccl-tests' rule per collective:
 //   all_reduce, broadcast, reduce, send_recv     count x element size
 //   all_gather, reduce_scatter, all_to_all,

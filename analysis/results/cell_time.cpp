@@ -26,7 +26,7 @@ std::vector<Sample> in_order(const std::vector<Sample>& samples) {
 
 std::vector<int> ranks_of(const std::vector<Sample>& ordered) {
   std::vector<int> ranks;
-  std::size_t next = 0; // of `ranks`: usually a batch has the same ranks as the one before
+  std::size_t next = 0; // of `ranks`: usually a batch has the same ranks as the previous one
   for (std::size_t i = 0; i < ordered.size(); ++i) {
     const int rank = ordered[i].rank;
     if (i > 0 && ordered[i].batch != ordered[i - 1].batch)

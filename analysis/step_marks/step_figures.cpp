@@ -135,7 +135,7 @@ StepTimes times_of(const CellSteps& cell, const TransferTimes& transfers, const 
                   .idle_ns = ns(parts.idle_ns),
                   .transfer_ns = ns(timeline::shared_length(busy.transfer, window)),
                   .copy_ns = ns(timeline::shared_length(busy.memory, window))};
-  // Time in two activities at once counts for the first, so that they add up.
+  // Time in two activities at once counts for the first, so they add up.
   Spans counted;
   for (auto& [activity, spans] : by_activity) {
     Spans own = timeline::intersect(timeline::unite(std::move(spans)), window);

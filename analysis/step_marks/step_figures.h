@@ -68,7 +68,7 @@ struct BucketTimes {
 std::vector<BucketTimes> bucket_times(const CellSteps& cell);
 
 // A cell in one process. Its step time is the median over batches of the mean over ranks and steps;
-// its parts are the mean shares of that time over all steps and ranks, so that they add up.
+// its parts are the mean shares of that time over all steps and ranks, so they add up.
 struct StepFigures {
   StepTimes times;
   // The part of exposed_wait_ns that differs between ranks: mean over ranks of each one's mean

@@ -26,7 +26,7 @@ const MarkerOp* marker_at(const model::Schedule& schedule, int index) {
   return std::get_if<MarkerOp>(&schedule.operations[index].what);
 }
 
-// Everybody's result needs everybody's data, so nobody finishes before the last one has come.
+// Each rank's result needs every rank's data, so no rank finishes before the last one has come.
 bool ends_together(model::Collective collective) {
   using enum model::Collective;
   return collective == all_reduce || collective == all_gather || collective == reduce_scatter ||

@@ -46,8 +46,8 @@ struct StretchDecl {
   std::vector<int> ready_after;
   // Sets of global ranks whose stretches end together, because each needs data of all others.
   std::vector<std::vector<int>> groups;
-  // By rank. The wait of a rank that is neither here nor in a group is unknown (a broadcast,
-  // messages of which one has no other side, or sequential messages with several ranks).
+  // By rank. A rank that is neither here nor in a group has an unknown wait: a broadcast, messages
+  // without their other side, or sequential messages with several ranks.
   std::vector<Exchange> exchanges;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 using model::StepParts;
 
-// Nobody makes a step longer than this: so little overlap counts as none.
+// Steps are never made longer than this: less overlap counts as none.
 constexpr double k_least_hidden_share = 0.001; // H / X
 // Share of a step; less is not mentioned.
 constexpr double k_least_told_share = 0.01;

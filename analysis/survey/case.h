@@ -86,7 +86,7 @@ inline constexpr std::uint64_t k_measured_bytes = std::uint64_t{512} << 20;
 
 // The trial whose cells are GPU-to-GPU copies.
 inline constexpr const char* k_copies = "copies between GPUs";
-// The one of --deep that goes on for long.
+// The long one of --deep.
 inline constexpr const char* k_load = "sustained load";
 
 // `record` must come from a trial without preparation; otherwise the memory that connecting took is

@@ -12,7 +12,7 @@ namespace ncclprobe::analysis::timeline {
 namespace {
 
 constexpr std::size_t k_ring = 64;
-constexpr std::size_t k_half_a_ring = k_ring / 2; // so that a few lost rows do no harm
+constexpr std::size_t k_half_a_ring = k_ring / 2; // so a few lost rows do no harm
 
 } // namespace
 

@@ -21,9 +21,9 @@ using Sources = std::set<std::size_t>;
 // bent.
 constexpr std::size_t k_neighbours = 8;
 constexpr std::size_t k_most_contradicted = 3;
-constexpr std::size_t k_blocks = 256; // intervals of time, each of which keeps its tightest bounds
+constexpr std::size_t k_blocks = 256; // intervals of time; each keeps its tightest bounds
 
-// Unsigned, so that nothing overflows for a damaged file.
+// Unsigned, so nothing overflows for a damaged file.
 double offset_difference(std::int64_t a, std::int64_t b) {
   return static_cast<double>(
       static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b)));
@@ -35,7 +35,7 @@ std::vector<OffsetBound> by_time(std::vector<OffsetBound> bounds) {
   return bounds;
 }
 
-// Bounds relative to the first of them, so that doubles can represent them.
+// Bounds relative to the first of them, so doubles can represent them.
 class Points {
 public:
   explicit Points(const std::vector<OffsetBound>& bounds) : bounds_(bounds) {}

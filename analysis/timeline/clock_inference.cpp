@@ -44,7 +44,7 @@ std::vector<OffsetBound> bounds_of_calls(const RankTrace& trace) {
   }
   struct Extremes {
     std::uint64_t begun_gt = UINT64_MAX;
-    std::uint64_t heard_gt = 0; // the event of which the host heard soonest, and the delay
+    std::uint64_t heard_gt = 0; // the event that the host heard soonest, and its delay
     std::int64_t heard_offset_ns = INT64_MAX;
     void hear(std::uint64_t gt, std::uint64_t host_ns) {
       if (host_ns == 0 || offset(gt, host_ns) >= heard_offset_ns)

@@ -53,7 +53,7 @@ public:
   double error_near(std::int64_t reference_ns) const;
   std::uint64_t own_near(std::int64_t reference_ns) const;
 
-  // Moments from first to last, one of which has the largest error between them.
+  // Moments from first to last; one of them has the largest error of that time.
   std::vector<std::uint64_t> corners(std::uint64_t first_own_ns, std::uint64_t last_own_ns) const;
   double worst_error_ns(std::uint64_t first_own_ns, std::uint64_t last_own_ns) const;
 

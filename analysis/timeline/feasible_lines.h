@@ -10,7 +10,7 @@
 // upper ones. For a clock, x is its time and y its offset to another clock.
 namespace ncclprobe::analysis::timeline {
 
-// x and y are relative to a nearby moment, so that doubles can represent nanoseconds of hours.
+// x and y are relative to a nearby moment, so doubles can represent nanoseconds of hours.
 struct LinePoint {
   double x = 0;
   double y = 0;

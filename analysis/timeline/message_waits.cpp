@@ -97,7 +97,7 @@ std::optional<MessageWait> wait_of_kernel(const MessageTable& table, const Clock
   const std::int64_t at_ns = times.aligned_start_ns;
   Arrivals arrivals(rank, at_ns);
   bool known = true;
-  double error_ns = 0; // of what is said of sends that went ahead
+  double error_ns = 0; // for sends that ended before their receive began
   for (const MessageHalf& half : halves) {
     const MessageTable::Other other = table.other_half(half);
     ++into.halves[static_cast<std::size_t>(other.match)];

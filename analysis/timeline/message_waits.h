@@ -42,7 +42,7 @@ struct RankMessages {
   std::uint64_t kernels = 0;       // with sides of messages
   std::uint64_t kernels_untold = 0;
   std::uint64_t without_kernel = 0;
-  // Sends that ended before their receive began, as small ones may: they waited for nobody.
+  // Sends that ended before their receive began, as small ones may: they did not wait.
   std::uint64_t sent_ahead = 0;
   std::vector<UnmatchedHalf> unmatched; // the first ones
 

@@ -26,7 +26,7 @@ struct DeviceColumns {
   std::vector<std::uint32_t> operation;
   std::vector<std::uint32_t> correlation;
   std::vector<std::uint32_t> grid;       // of kernels
-  std::vector<std::uint64_t> graph_node; // likewise
+  std::vector<std::uint64_t> graph_node; // of kernels
   std::vector<std::uint16_t> stream;
   std::vector<std::uint8_t> flags;
   std::size_t size() const { return start_ns.size(); }

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-// The steps of a captured job. Nobody marked them, but training repeats them: its collectives recur
+// The steps of a captured job. They have no marks, but training repeats them: its collectives recur
 // in the same order.
 namespace ncclprobe::analysis::timeline {
 

@@ -30,7 +30,7 @@ struct Blocks {
   std::vector<std::uint32_t> step_of_collective;
 };
 
-// References, so that the collectives of one cell form a separate list.
+// References, so the collectives of one cell form a separate list.
 using Collectives = std::vector<const Collective*>;
 
 // Collectives in the order of their steps; without steps, each is its own step.

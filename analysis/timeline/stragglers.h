@@ -14,7 +14,7 @@
 // Which ranks come late to collectives, and the cost for the others.
 namespace ncclprobe::analysis::timeline {
 
-// When each rank started some of the collectives: one of each group, so that all ranks' starts fit
+// When each rank started some of the collectives: one of each group, so all ranks' starts fit
 // into a given memory.
 class StartSample {
 public:

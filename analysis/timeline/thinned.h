@@ -8,7 +8,7 @@
 
 namespace ncclprobe::analysis::timeline {
 
-// Every k-th of many values, k a power of two that grows so that no more than `most` are kept.
+// Every k-th of many values, k a power of two that grows to keep at most `most`.
 class Thinned {
 public:
   explicit Thinned(std::size_t most = 512) : most_(most) {}

@@ -116,7 +116,7 @@ public:
   }
 
 private:
-  // Several at a time, merged in order, so that the result does not depend on threads.
+  // Several at a time, merged in order, so the result does not depend on threads.
   template <typename Of, typename Work, typename Take>
   base::Result<void> for_each_rank(Work work, Take take) {
     std::size_t threads = std::max(1u, options_.threads);

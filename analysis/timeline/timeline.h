@@ -60,7 +60,7 @@ struct Timeline {
   JoinCounts joins;
   ByCell<Gaps> gaps;
   PhysicsCheck physics;          // of collectives
-  ByCell<Stragglers> stragglers; // likewise
+  ByCell<Stragglers> stragglers; // of collectives
   MessageWaits messages;         // of sends and receives
   std::vector<Slowdown> slowdowns;
   NcclChoices choices;

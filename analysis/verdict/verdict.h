@@ -77,7 +77,7 @@ struct Verdicts {
   const Comparison* of(const SettingResult& result) const;
 };
 
-// Points into `results`, which must outlive it. Omitted: the default itself, and comparisons of
+// Points into `results`, which must outlive it. Omitted: the default itself, and comparisons in
 // which one side has wrong data, no time or no counterpart.
 Verdicts judge(const std::vector<SettingResult>& results);
 

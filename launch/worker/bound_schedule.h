@@ -15,7 +15,7 @@
 
 namespace ncclprobe::worker {
 
-// A schedule bound to this process's buffers, streams and communicators, so that repeated launches
+// A schedule bound to this process's buffers, streams and communicators, so repeated launches
 // look nothing up.
 class BoundSchedule {
 public:
@@ -27,7 +27,7 @@ public:
                 TraceRecorder& trace, StepMarks* marks = nullptr);
 
   // Captures the region that the schedule names, if any; later runs replay it. Run the schedule
-  // before, so that all connections exist. Throws Errc::unsupported.
+  // before, so all connections exist. Throws Errc::unsupported.
   void capture();
 
   void launch(const model::Region& region);

@@ -34,7 +34,7 @@ public:
                     int world_size, backend::Rendezvous& rendezvous);
 
   // False if nothing needs a communicator: this process drives all ranks of the trial, and world()
-  // was never called. Then there is nobody to agree with.
+  // was never called. Then there is no other process to agree with.
   bool connected() const;
   LocalCommunicator& world();
   // In the order of schedule.communicators.

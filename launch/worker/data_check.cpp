@@ -179,7 +179,7 @@ CellData::Group CellData::group(int communicator, const std::vector<int>& ranks)
   return group;
 }
 
-// Communicators have different data, so that data in the wrong communicator is detected.
+// Communicators have different data, so data in the wrong communicator is detected.
 std::uint64_t CellData::seed_of(int communicator) const {
   return seed_ + 0xD1B54A32D192ED03 * static_cast<std::uint64_t>(communicator);
 }

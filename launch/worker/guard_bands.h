@@ -12,7 +12,7 @@
 namespace ncclprobe::worker {
 
 // A multiple of every alignment in use (pages, also those of 64 KiB that GPUs map for others), so
-// that the band before the data does not change its alignment.
+// the band before the data does not change its alignment.
 inline constexpr std::uint64_t k_guard_bytes = std::uint64_t{64} << 10;
 
 constexpr std::uint64_t with_guards(std::uint64_t bytes) {

@@ -174,8 +174,9 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
                own.trace, marks, results});
   run.prepare();
   if (shares_memory)
-    own.communicators.all_reduce_max(0); // nobody reads data that its owner has not written yet
-  run.warm_up();                         // connections are made on first use: not an estimate
+    own.communicators.all_reduce_max(
+        0);      // all ranks must have written their data before others read it
+  run.warm_up(); // connections are made on first use: not an estimate
   if (estimate_us != nullptr)
     *estimate_us = main.bound->estimate_us(schedule.timed);
 
@@ -216,8 +217,9 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
     result.check.method = in_words(method);
     result.check.why_unchecked = why_unchecked;
   }
-  // Reading a GPU's state takes longer than many cells of events mode, of which there are hundreds.
-  // There, and everywhere for other processes on the GPU, it is read only now and then.
+  // Reading a GPU's state takes longer than many cells of events mode, and there are hundreds of
+  // these. In events mode, and for other processes on the GPU in every mode, it is read only now
+  // and then.
   using Company = ConditionSampler::Company;
   bool due = own.sampling_is_due(cell_start_ns);
   bool sampled = due || cell.timing.mode != TimingMode::events;

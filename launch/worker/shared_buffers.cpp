@@ -12,7 +12,7 @@ SharedBuffers::SharedBuffers(const std::vector<LocalRankState>& local_ranks, int
                              backend::Rendezvous& rendezvous)
     : ranks_(local_ranks), world_size_(world_size), rendezvous_(rendezvous) {}
 
-// From the schedule alone, so that all ranks reach the same answer.
+// From the schedule alone, so all ranks reach the same answer.
 bool SharedBuffers::grows(int index, const model::BufferDecl& declared) {
   auto& largest = largest_bytes_[index];
   largest.resize(world_size_);

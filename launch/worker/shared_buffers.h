@@ -43,7 +43,7 @@ private:
   backend::Rendezvous& rendezvous_;
   int exchanges_ = 0;
   std::map<int, std::vector<std::uint64_t>> largest_bytes_; // by buffer, then rank
-  std::map<int, std::vector<Offer>> offers_;                // likewise
+  std::map<int, std::vector<Offer>> offers_;                // by buffer, then rank
   // By local rank, rank and handle.
   std::map<std::tuple<std::size_t, int, std::string>, std::unique_ptr<backend::Buffer>> mapped_;
 };

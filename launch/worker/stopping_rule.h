@@ -19,7 +19,7 @@ struct Effort {
 };
 
 // The requested timing, reduced to its budget: first iterations (to at least 1), then batches (to
-// at least k_least_batches, so that there is a spread if the estimate was too high). `iteration_ns`
+// at least k_least_batches, so there is a spread if the estimate was too high). `iteration_ns`
 // is the time of one iteration, agreed on by all ranks.
 inline constexpr int k_least_batches = 3;
 Effort plan_effort(const model::Timing& timing, double iteration_ns);

@@ -108,7 +108,7 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
     trace->note(one.name + "_library", fmt::format("{} {}", one.version, one.path));
   tell_phase("connected", -1);
   link.exchange(wire::k_measure_key, everybody, present);
-  note_memory(model::MemoryUse::What::connected); // nobody else uses any of them now
+  note_memory(model::MemoryUse::What::connected); // no other process uses any of them now
   for (int cell = 0; cell < std::ssize(spec.cells); ++cell) {
     last_cell = cell;
     tell_phase("cell", cell);

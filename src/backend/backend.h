@@ -154,7 +154,7 @@ public:
   }
   virtual void mark(std::string_view label) = 0;
   // Whether everything enqueued so far is done. Throws an error that occurred in the stream. May
-  // wait up to a millisecond, so that a caller that polls does not take the CPU from the work
+  // wait up to a millisecond, so a caller that polls does not take the CPU from the work
   // itself.
   virtual bool idle() = 0;
 };
@@ -175,7 +175,7 @@ public:
   virtual int rank() const = 0;
   virtual int size() const = 0;
   // Throws Errc::unsupported, with the reason, if the collective is impossible. Called before a
-  // cell starts, so that all ranks skip it together. send_recv stands for sends and receives.
+  // cell starts, so all ranks skip it together. send_recv stands for sends and receives.
   virtual void require_support(model::Collective, model::DataType, model::ReduceOp) {}
   virtual void enqueue(const CollectiveCall&, Stream&) = 0;
   virtual void send(Place, std::uint64_t count, model::DataType, int peer, Stream&) = 0;

@@ -38,7 +38,7 @@ int terminal_columns(Stream stream, int otherwise) {
                                                                                    : otherwise;
 }
 
-// Keeps everything until the flush, so that no character is split.
+// Keeps everything until the flush, so no character is split.
 class ConsoleBuffer : public std::streambuf {
 public:
   explicit ConsoleBuffer(Stream stream) : stream_(stream) {}

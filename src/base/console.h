@@ -32,7 +32,7 @@ int text_columns();
 // Whatever is printed next erases it first; an empty text only erases.
 void redraw_line(std::string_view text);
 
-// Lines from the second on begin with a blank, so that no line of a message looks like a message of
+// Lines from the second on begin with a blank, so no line of a message looks like a message of
 // its own.
 std::string hanging(std::string_view text);
 

@@ -33,7 +33,7 @@ constexpr auto names_and_count(std::integer_sequence<int, numbers...>) {
 // HDF5 and the report share: `enum_names(T{})` returns an array of {value, name}. People see the
 // names in this order. The names are those of the enumerators, which count from 0 without gaps. An
 // enumeration with other names overloads the function in its namespace.
-// (parse_enum.h reads names. It is separate so that this header needs only the standard library
+// (parse_enum.h reads names. It is separate, so this header needs only the standard library
 // and CUDA kernels can use the enumerations. It is C++17, the newest that CUDA 11 reads.)
 template <typename T>
 constexpr auto enum_names(T) {

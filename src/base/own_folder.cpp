@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 
 constexpr mode_t k_written_by_us_alone = 0755; // and what the umask takes off
 
-// Some file systems show all files as one user's, whoever created them; there our files have the
-// same owner as the folder.
+// Some file systems show one user as the owner of all files. There our files have the same owner as
+// the folder.
 bool is_ours(const fs::path& folder, const struct stat& about) {
   if (about.st_uid == ::geteuid())
     return true;

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-// Makes text from files, tools and other machines safe for a terminal. Unsafe is what a terminal
-// obeys instead of showing (control characters), what reorders or hides text (bidirectional
-// controls, characters without width, line separators), and invalid UTF-8, which some terminals
-// read as control characters of the second block. Needs only the C++ runtime, because NCCL's plugin
-// uses it too.
+// Makes text from files, tools and other machines safe for a terminal. Unsafe text: control
+// characters, which a terminal obeys; characters that reorder or hide text (bidirectional controls,
+// characters without width, line separators); and invalid UTF-8, which some terminals read as
+// control characters of the second block. Needs only the C++ runtime, because NCCL's plugin uses it
+// too.
 namespace ncclprobe::base {
 
 // One character of a text.

@@ -8,7 +8,7 @@ namespace ncclprobe::base {
 //
 // Opens /dev/null for each closed standard stream: otherwise the next opened file would get its
 // number, and messages would be written into that file. Standard output is opened read-only, so
-// that writing results to it fails as it should.
+// writing results to it fails as it should.
 //
 // Ignores SIGXFSZ: writing beyond `ulimit -f` then fails with EFBIG instead of killing the process.
 void prepare_process();

@@ -14,8 +14,8 @@ bool same_word(std::string_view a, std::string_view b);
 // Counts letters to insert, drop or replace, and neighbours to swap.
 std::size_t edits_between(std::string_view a, std::string_view b);
 
-// The candidate that was probably meant: the fewest edits, at most one in three letters, or one of
-// which the word is a prefix, or the reverse. Empty if none is close.
+// The candidate that was probably meant: the one with the fewest edits (at most one in three
+// letters), or one that begins with the word or is its beginning. Empty if none is close.
 std::string_view most_similar(std::string_view word, std::span<const std::string_view> candidates);
 
 } // namespace ncclprobe::base

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int k_least_columns = 4; // of a line: "a..."
 
-// "a...z" of so many bytes, or a few less where a character would be torn.
+// "a...z" with this many bytes, or slightly fewer to avoid splitting a character.
 std::string shortened(const std::string& word, std::size_t width) {
   auto is_inside = [&](std::size_t at) { return (word[at] & 0xC0) == 0x80; };
   const std::size_t tail_bytes = (width - 3) / 2;

@@ -31,7 +31,7 @@ std::vector<std::string> last_lines(std::string_view text, std::size_t count);
 // "64K", "64K-16M (9 sizes)".
 std::string format_size_range(const std::set<std::uint64_t>& sizes);
 
-// Two decimals; four below 0.01, so that small messages are not all 0.00. "-" if absent.
+// Two decimals; four below 0.01, so small messages are not all 0.00. "-" if absent.
 std::string format_number(std::optional<double> value);
 std::string grouped(std::uint64_t number); // "12,000"
 

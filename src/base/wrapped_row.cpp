@@ -10,7 +10,7 @@ namespace ncclprobe::base {
 
 void add_wrapped_row(TextTable& table, std::vector<std::string> cells,
                      const std::vector<int>& widths) {
-  constexpr int k_indent = 2; // of what goes on
+  constexpr int k_indent = 2; // before continued lines
   std::vector<std::vector<std::string>> below;
   for (std::size_t column = 0; column < cells.size(); ++column) {
     int width = column < widths.size() ? widths[column] : 0;

@@ -18,7 +18,7 @@ namespace ncclprobe::host {
 using model::DataType;
 using model::ReduceOp;
 
-// Both f16 conversions are branch-free, so that the compiler can vectorise the loops that use them.
+// Both f16 conversions are branch-free, so the compiler can vectorise the loops that use them.
 // They shift the bits into place; one float multiplication or addition handles the exponent,
 // subnormals and rounding.
 float float_from_f16(std::uint16_t bits) {

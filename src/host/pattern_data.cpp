@@ -139,9 +139,9 @@ void compare_copy(Comparison<type>& comparison, const Pattern& pattern,
         [&](std::uint64_t i, const Number& number) { comparison.look_at(begin + i, number); });
 }
 
-// Reduces all ranks' numbers of a chunk, one position relative to the lead after the other, so that
+// Reduces all ranks' numbers of a chunk, one position relative to the lead after the other, so
 // the inner loop has one kind of draw. `key` holds the ranks' bits twice, one copy after the other,
-// so that no index wraps around.
+// so no index wraps around.
 template <ReduceOp op, DataType type>
 void combine_places(const Chunk& chunk, const Pattern& pattern, int contributors,
                     const std::vector<std::uint64_t>& key, std::uint64_t count,

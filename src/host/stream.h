@@ -32,7 +32,7 @@ private:
 };
 
 // An in-order queue with its own thread. The first error stops it: later jobs are dropped and
-// idle() throws the error from then on. Event records still run, so that other streams do not wait
+// idle() throws the error from then on. Event records still run, so other streams do not wait
 // for ever.
 //
 // The destructor does not wait for remaining work: it drops the work, and aborts what the thread

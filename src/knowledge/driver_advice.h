@@ -9,7 +9,7 @@
 #include <vector>
 
 // What to do about a driver that does not run a CUDA runtime, or not with all features, on the GPUs
-// of a host. One advice names each bound once, so that its sentences cannot contradict each other.
+// of a host. One advice names each bound once, so its sentences cannot contradict each other.
 namespace ncclprobe::knowledge {
 
 // The software that supports all GPUs of a host.

@@ -142,7 +142,7 @@ const GpuModel* gpu_model_of_device(std::uint32_t pci_device_id) {
 }
 
 std::vector<const GpuModel*> with_memory(const std::vector<const GpuModel*>& models, double gb) {
-  // Published sizes are usually in GiB, of which the driver keeps a part.
+  // Published sizes are usually in GiB, and the driver reserves a part.
   constexpr double k_tolerance = 0.1;
   return narrowed(models, [&](const GpuModel* model) {
     return !model->memory_gb || std::abs(gb / *model->memory_gb - 1) <= k_tolerance;

@@ -25,7 +25,7 @@ constexpr std::array k_subjects = {"driver",  "gpu",      "container", "cuda",  
 constexpr const char* k_unknown_xid = "unknown-xid";
 
 struct CauseRow : LogCause {
-  std::vector<LogSign> proof, fit; // as they stand in the document
+  std::vector<LogSign> proof, fit; // as in the document
 };
 
 LogCause cause_of(CauseRow row) {

@@ -26,7 +26,6 @@ struct ReferenceCurve {
   std::vector<ReferencePoint> points; // ascending
 };
 const std::vector<ReferenceCurve>& reference_curves();
-// The source of the curves.
 const std::vector<std::string>& reference_curve_sources();
 
 // One figure: the result of a large transfer or collective on a kind of node.

@@ -33,7 +33,7 @@ struct FeatureChain {
   struct Link {
     std::string text; // "CC >= 9.0", "NCCL_NVLS_ENABLE != 0"
     // What decides it: "capability", "driver_and_runtime_cuda" or "nccl", each at least `least`;
-    // others are properties of a machine, such as "multicast". Empty: only a test can tell.
+    // others are properties of a machine, such as "multicast". Empty: only a test can show it.
     std::string needs;
     VersionNumber least;
     VersionNumber least_cuda; // for "nccl_build": the CUDA that NCCL was built with

@@ -35,7 +35,7 @@ struct Fact {
 
   Fact() = default;
   Fact(T known, Source who) : value(std::move(known)), source(who) {}
-  // Returns unknown for an unknown value, whatever the source. (A template, so that text literals
+  // Returns unknown for an unknown value, whatever the source. (A template, so text literals
   // are values.)
   template <std::same_as<std::optional<T>> Maybe>
   Fact(Maybe maybe, Source who) : value(std::move(maybe)), source(value ? who : Source::none) {}

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-// Numbers and their bits in each data type. Everything is constexpr and C++17, so that CUDA kernels
+// Numbers and their bits in each data type. Everything is constexpr and C++17, so CUDA kernels
 // use the same lines (data_pattern.h).
 namespace ncclprobe::model {
 

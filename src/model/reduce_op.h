@@ -10,7 +10,7 @@ namespace ncclprobe::model {
 // what each rank has multiplied by k_premul_scalar. Stored by number: append only.
 enum class ReduceOp { sum, max, min, avg, prod, premul_sum };
 
-// A power of two, so that products are exact in every floating-point type.
+// A power of two, so products are exact in every floating-point type.
 inline constexpr int k_premul_scalar = 2;
 
 } // namespace ncclprobe::model

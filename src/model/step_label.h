@@ -148,7 +148,7 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(micro_batches, "pipeline: micro-batches; 0: twice as many as stages"),
     NCCLPROBE_COLUMN(order, "pipeline: order of the passes"))
 
-// compute, communication: the same schedule without the other one. copy: without both, so that only
+// compute, communication: the same schedule without the other one. copy: without both, so only
 // the input is copied. All four contain an input copy if there is one.
 enum class StepParts { all, compute, communication, copy };
 

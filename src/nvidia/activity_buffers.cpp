@@ -12,7 +12,7 @@ namespace ncclprobe::nvidia {
 
 ActivityBuffers::ActivityBuffers(std::size_t count, std::size_t bytes_each)
     : count_(count), bytes_each_(bytes_each), slots_(std::make_unique<Slot[]>(count)) {
-  // Pre-faults the pages, so that they exist before a launch needs them.
+  // Pre-faults the pages, so they exist before a launch needs them.
   void* memory = mmap(nullptr, count * bytes_each, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (memory == MAP_FAILED)

@@ -13,7 +13,7 @@ class CuptiLibrary {
 public:
   explicit CuptiLibrary(const backend::Options& options); // throws Errc::unsupported
   const std::string& path() const { return library_.path(); }
-  std::string version() const { return version_; } // CUPTI counts by itself: "130001"
+  std::string version() const { return version_; } // CUPTI's own numbering: "130001"
   const SharedLibrary& library() const { return library_; }
 
 private:

@@ -62,7 +62,7 @@ private:
   nvmlDevice_t gpu_;
 };
 
-// In NVML's order; null if NVML counts a GPU but cannot open it, so that the others keep their
+// In NVML's order; null if NVML counts a GPU but cannot open it, so the others keep their
 // numbers. Each such GPU adds a complaint.
 std::vector<nvmlDevice_t> nvml_devices(const NvmlLibrary& nvml,
                                        std::vector<std::string>& complaints);

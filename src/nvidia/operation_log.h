@@ -41,7 +41,7 @@ private:
   std::uint32_t open_at(std::uint64_t at_ns) const;
 
   std::vector<Entry> entries_;
-  std::atomic<std::uint64_t> ended_{0};         // entries written, of which the latest are kept
+  std::atomic<std::uint64_t> ended_{0};         // entries written; the latest are kept
   std::atomic<std::uint64_t> open_start_ns_{0}; // 0: none is open
   std::atomic<std::uint32_t> open_{0};
   std::atomic<std::uint32_t> thread_{0};

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t k_sum_bytes = 4;
 
-// All first bytes, then all second ones, ... The size is a template argument so that the compiler
+// All first bytes, then all second ones, ... The size is a template argument, so the compiler
 // can unroll.
 template <std::size_t Bytes>
 void shuffle(const std::byte* values, std::size_t count, std::byte* out) {

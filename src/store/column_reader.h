@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-// Reads columns of run files in slices, without HDF5, so that damage cannot crash it.
+// Reads columns of run files in slices, without HDF5, so damage cannot crash it.
 namespace ncclprobe::store {
 
 // Throws Exception (io) if the file does not have these bytes.

@@ -80,7 +80,6 @@ Result<void> set_aside(const fs::path& run_file) {
   return {};
 }
 
-// Removes an unfinished run.
 void remove_unfinished(const fs::path& run_file) {
   std::error_code ignored;
   const fs::path parts = parts_folder(run_file);

@@ -8,8 +8,8 @@
 namespace ncclprobe::store {
 namespace {
 
-// The 1.10 format has checksums for all metadata. Not locked, because file systems without locks
-// would refuse, and nobody else knows the name.
+// The 1.10 format has checksums for all metadata. The file is not locked: file systems without
+// locks would refuse, and no other process knows its name.
 Hdf5File create_file(const std::filesystem::path& path) {
   prepare_hdf5();
   Hdf5Properties access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate", "file access");

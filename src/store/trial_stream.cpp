@@ -131,7 +131,7 @@ public:
   }
 
 private:
-  // Takes consecutive trials, so that few chunks are unpacked twice.
+  // Takes consecutive trials, so few chunks are unpacked twice.
   void read_share(std::size_t share, std::size_t shares) {
     const std::size_t from = run_->places.size() * share / shares;
     const std::size_t to = run_->places.size() * (share + 1) / shares;

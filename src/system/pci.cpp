@@ -94,7 +94,7 @@ std::string hypervisor(const std::filesystem::path& root) {
 
 std::optional<bool> redirects_peers(std::string_view space) {
   std::size_t at = k_extended_space;
-  // A broken chain must not loop for ever: only so many capabilities fit.
+  // A broken chain must not loop for ever: the space has room for a limited number of capabilities.
   for (int left = 960; left > 0 && at >= k_extended_space && at + 8 <= space.size(); --left) {
     std::uint32_t header = number_at(space, at, 4);
     if (header == UINT32_MAX) // the device did not answer

@@ -48,7 +48,7 @@ void ExpertParallel::exchange(std::size_t index, const char* what, std::uint64_t
   if (group_.empty() || layer.kind != LayerKind::experts || layer.products.empty())
     return;
   const Product& product = layer.products.front();
-  std::uint64_t count = (product.rows * samples * product.k + ranks_ - 1) / ranks_; // to each rank
+  std::uint64_t count = (product.rows * samples * product.k + ranks_ - 1) / ranks_;
   auto [found, is_new] = places_.try_emplace(count);
   Places& at = found->second;
   if (is_new) {

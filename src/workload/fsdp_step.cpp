@@ -125,7 +125,7 @@ private:
   }
 
   Slice own(int buffer, const Group& group) const { return {buffer, group.first * bytes_}; }
-  // The sources of copies, so that communicated data stays as it was written.
+  // The sources of copies, so communicated data stays as it was written.
   int gradient_source() const { return copies() ? gradients_ : packed_; }
 
   void fill() {

@@ -11,7 +11,7 @@ namespace {
 
 using namespace model;
 
-// Buffers of every schedule, so that one cell's memory serves the next.
+// Buffers of every schedule, so one cell's memory serves the next.
 enum : int { k_source = 0, k_target = 1, k_host_source = 2, k_host_target = 3 };
 
 std::uint64_t clamp_count(std::uint64_t wanted, std::uint64_t least, std::uint64_t most) {

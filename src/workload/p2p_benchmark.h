@@ -11,7 +11,7 @@ namespace ncclprobe::workload {
 
 // One cell of a P2P matrix: all transfers of the label at once, each of `bytes` (in a latency cell
 // the chain's length, in `together` the size of each of a rank's blocks). Data is checked: all
-// copied data, or the end of the pointer chase. Definitions follow nvbandwidth 0.8, so that figures
+// copied data, or the end of the pointer chase. Definitions follow nvbandwidth 0.8, so figures
 // are comparable:
 //   bandwidth  bytes / time between events around back-to-back copies, without enqueueing
 //              (memcpy.cpp, MemcpyOperation::doMemcpyCore; 512 MiB by default)

@@ -132,7 +132,7 @@ private:
     cells_.push_back(make_p2p_cell(cell));
   }
 
-  // As large as the largest cell needs, so that they are mapped once.
+  // As large as the largest cell needs, so they are mapped once.
   std::uint64_t shared_bytes() {
     std::uint64_t largest = k_chain_bytes;
     for (P2pMethod method : {ce, ce_read, sm_write, sm_read})

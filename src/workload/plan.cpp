@@ -113,7 +113,7 @@ Result<std::vector<Cell>> make_collective_cells(const PlanRequest& request, Plan
 // Before the others: they take almost no time.
 Result<void> add_launch_cells(const PlanRequest& request, std::vector<Cell>& cells) {
   Timing timing = request.timing;
-  if (timing.mode == TimingMode::steps) { // of which there are few
+  if (timing.mode == TimingMode::steps) { // there are few of them
     timing = Timing{};
     timing.mode = TimingMode::batch;
   }

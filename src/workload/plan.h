@@ -83,7 +83,7 @@ struct Plan {
 
 // The trials, in `repeats` random blocks. A block holds every distinct setting once and the default
 // (no settings) twice, plus the traced twin of each if traces are wanted, in an order drawn from
-// the seed, so that changes over time affect all settings alike. The two defaults of block b are
+// the seed, so changes over time affect all settings alike. The two defaults of block b are
 // replicates 2b and 2b+1. The even and the odd ones are the two arms of the A/A comparison, which
 // shows how far equal settings differ in this run. Without settings a block is one default. Every
 // trial runs its cells in the same order. Cells and settings that NCCL cannot run are left out

@@ -203,7 +203,7 @@ void StepBuilder::copy_input() {
   input_copied_ = record(copy_stream_);
 }
 
-// After all other buffers, so that those are the same with and without a copy.
+// After all other buffers, so those are the same with and without a copy.
 void StepBuilder::add_input() {
   const InputCopy& input = request_.input_copy;
   const Slice on_host{add_buffer("input on the host", input.bytes, input.from)};

@@ -51,7 +51,7 @@ public:
 
   enum : int { compute = 0, communication = 1 }; // streams
   int add_stream(std::string name, int priority);
-  // Nothing for empty buffers: every part of a step declares the same buffers, so that cells share
+  // Nothing for empty buffers: every part of a step declares the same buffers, so cells share
   // memory.
   int add_buffer(std::string name, std::uint64_t bytes,
                  model::Memory memory = model::Memory::plain);

@@ -21,7 +21,7 @@
 //
 // With A the bytes of a layer's output for all samples, L split attentions and MLPs and K ranks, a
 // rank contributes (2 L + 2) A to communication per step, or 2 L (A + A / K) + 2 A with sequence
-// parallelism, if there is an embedding and a head. Sums are received in separate memory, so that
+// parallelism, if there is an embedding and a head. Sums are received in separate memory, so
 // every step works on the same data.
 namespace ncclprobe::workload {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 // The places of a picture's boxes. All GPUs of a host form one row, with only the borders of
-// enclosing boxes below, so that NVLinks can leave them downwards without crossing text or another
+// enclosing boxes below, so NVLinks can leave them downwards without crossing text or another
 // GPU.
 namespace ncclprobe::topology {
 

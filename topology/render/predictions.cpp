@@ -84,7 +84,7 @@ std::string render_ceilings(const Machine& machine) {
             "bottleneck of its own\n";
   if (ring.unknown.size() == 1)
     text += fmt::format("unknown: rate of {}: counted as unlimited\n", ring.unknown.front());
-  else if (!ring.unknown.empty()) // for a matrix these are all pairs, which helps nobody
+  else if (!ring.unknown.empty()) // for a matrix these are all pairs: too many to be useful
     text += fmt::format("unknown: rates of {} links, such as {}: counted as unlimited\n",
                         ring.unknown.size(), ring.unknown.front());
   return text;

@@ -70,7 +70,7 @@ private:
     places_[number].open.store(true, std::memory_order_release);
     return number;
   }
-  // The upper half counts changes, so that a head that was taken and came back differs (ABA).
+  // The upper half counts changes, so a head that was taken and came back differs (ABA).
   static std::uint64_t changed(std::uint64_t head) { return ((head >> 32) + 1) << 32; }
 
   std::atomic<std::uint64_t> free_{0};

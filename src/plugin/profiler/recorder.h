@@ -28,7 +28,7 @@ struct Record {
   std::int32_t cell = 0; // -1: none
 };
 
-// Until this is called, NCCL is told to continue without a profiler.
+// Until this is called, NCCL continues without a profiler.
 void start_recording();
 // Later records belong to this cell; -1: to none.
 void enter_cell(int cell);

@@ -14,7 +14,7 @@ namespace ncclprobe::plugin {
 
 std::size_t TraceRows::take() {
   std::size_t taken = 0;
-  for (; taken < TraceState::k_events; ++taken) { // others go on writing meanwhile
+  for (; taken < TraceState::k_events; ++taken) { // other threads continue to write meanwhile
     auto event = state_.events.pop();
     if (!event)
       break;

@@ -25,9 +25,9 @@ inline const Parameter& parameter_at(const ModelSpec& spec, ParameterAt at) {
 std::vector<ParameterAt> registration_order(const ModelSpec& spec);
 
 // The order in which the backward pass produces gradients. It is almost the reverse of the
-// registration. But models register some parts in another order than they use them (norms of
-// Llama's blocks), and PyTorch's autograd takes a norm's or a convolution's weight before its bias,
-// and a Linear's bias before its weight.
+// registration, with two exceptions. Models register some parts in another order than they use them
+// (norms of Llama's blocks). And PyTorch's autograd takes a norm's or a convolution's weight before
+// its bias, but a Linear's bias before its weight.
 std::vector<ParameterAt> arrival_order(const ModelSpec& spec);
 
 } // namespace ncclprobe::workload

@@ -41,7 +41,7 @@ ModelSpec make_resnet50(const std::string& name) {
   ModelBuilder builder(name, 0);
   add_convolution(builder, "conv1", "bn1", {3, 64, 7, 112});
   std::uint64_t channels = 64;
-  std::uint64_t side = 56; // behind the pooling
+  std::uint64_t side = 56; // after the pooling
   for (std::size_t stage = 0; stage < k_stages.size(); ++stage) {
     const auto& [blocks, width, out_side] = k_stages[stage];
     for (int block = 0; block < blocks; ++block) {
