@@ -342,8 +342,8 @@ Judgement judge_unknown(const Setting& setting, const NameJudgement& name) {
   case NameKind::similar:
     return {Reading::uncertain, name.why, "nothing reads it, unless a plugin does", "", ""};
   case NameKind::unknown:
-    return {Reading::uncertain, "NCCL reads no such name", "nothing does, unless a plugin does", "",
-            ""};
+    return {Reading::uncertain, "NCCL reads no such name", "nothing reads it, unless a plugin does",
+            "", ""};
   default:
     return {};
   }

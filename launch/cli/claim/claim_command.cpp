@@ -53,7 +53,7 @@ std::string settings_of(const std::vector<StepResult>& results) {
   for (const StepResult& one : results)
     if (!one.is_default)
       names.insert(one.setting);
-  return names.empty() ? "this run has the default alone"
+  return names.empty() ? "this run only has the default"
                        : fmt::format("there are: {}", fmt::join(names, ", "));
 }
 
@@ -139,8 +139,8 @@ Result<void> check_setting(const std::vector<StepResult>& results,
   const auto* sync_after = step_of(results, step, setting, StepParts::communication);
   if (!after || after->processes.empty() || !sync || !sync_after)
     return fail({Errc::not_found,
-                 fmt::format("this run did not measure '{}' at the {} ranks of its widest step, "
-                             "whole and its communication alone",
+                 fmt::format("this run lacks '{}' at the {} ranks of its widest step: it needs the "
+                             "whole step and its communication alone",
                              setting, step.step.ranks.size()),
                  settings_of(results)});
   const auto verdicts = analysis::judge(pooled);

@@ -128,7 +128,7 @@ Result<TraceExtent> extent_of(const TraceSource& source, const Clocks& clocks) {
     }
   }
   if (extent.last_ns == INT64_MIN)
-    return fail(Errc::not_found, "the trace holds no events of a rank whose clock is known");
+    return fail(Errc::not_found, "the trace holds no events of ranks with a known clock");
   extent.timed_ns = extent.timed_ns == INT64_MAX ? extent.first_ns : extent.timed_ns;
   for (const auto& [key, span] : steps)
     extent.steps.push_back({key, span});
@@ -154,8 +154,7 @@ base::Error empty_window(const WindowRequest& window, const TraceExtent& extent)
 Result<Span> resolve(const WindowRequest& window, const TraceExtent& extent) {
   if (window.steps) {
     if (extent.steps.empty())
-      return fail({Errc::not_found,
-                   "the trace has no steps, because it does not record what is repeated",
+      return fail({Errc::not_found, "the trace has no steps: it does not record where they begin",
                    "give times, such as 0:5ms"});
     if (window.steps->last >= extent.steps.size())
       return fail({Errc::not_found, fmt::format("the trace has no step {}", window.steps->last),
@@ -198,7 +197,8 @@ Result<TraceSource> restricted(TraceSource source, const WindowRequest& window, 
     NCCLPROBE_TRY_ASSIGN(const bool any, is_anything_left(source, clocks, span));
     if (!any)
       return fail(empty_window(window, extent));
-    told = fmt::format("window {}: what began in it; losses are of the whole trace", window.text);
+    told = fmt::format("window {}: what began in it; losses are those of the whole trace",
+                       window.text);
     source.load = [load, span, clocks](int rank, Pass pass) -> Result<RankTrace> {
       NCCLPROBE_TRY_ASSIGN(RankTrace trace, load(rank, pass));
       keep_window(trace, clocks.ranks.at(rank), span);
@@ -221,7 +221,7 @@ Result<TraceSource> restricted(TraceSource source, const WindowRequest& window, 
   if (wanted.empty())
     return fail({Errc::not_found, fmt::format("the window {} holds no whole step", window.text),
                  describe(extent)});
-  told = fmt::format("window {}: {} of {} steps, {} to {}; losses are of the whole trace",
+  told = fmt::format("window {}: {} of {} steps, {} to {}; losses are those of the whole trace",
                      window.text, wanted.size(), extent.steps.size(), first, last);
   source.load = [load, wanted, clocks](int rank, Pass pass) -> Result<RankTrace> {
     NCCLPROBE_TRY_ASSIGN(RankTrace trace, load(rank, pass));

@@ -43,18 +43,16 @@ public:
     NCCLPROBE_TRY_ASSIGN(const auto source, trace_source(trace, nullptr));
     selection.clocks_ = analysis::timeline::fit_clocks(source.ranks);
     if (selection.clocks_.inferred_hosts > 0)
-      spdlog::warn(
-          "{} never compared; {} aligned by what is possible, which is exact to +- {:.1f} us "
-          "between hosts",
-          selection.clocks_.inferred_hosts + 1 == selection.clocks_.hosts
-              ? "the hosts' clocks were"
-              : fmt::format(
-                    "the clocks of {} were",
-                    base::count_of(static_cast<std::size_t>(selection.clocks_.inferred_hosts),
-                                   "host", "hosts")),
-          selection.clocks_.inferred_hosts + 1 == selection.clocks_.hosts ? "they are"
-                                                                          : "those are",
-          selection.clocks_.worst_host_error_ns() / 1e3);
+      spdlog::warn("{} never compared; {} aligned by collectives, to +- {:.1f} us between hosts",
+                   selection.clocks_.inferred_hosts + 1 == selection.clocks_.hosts
+                       ? "the hosts' clocks were"
+                       : fmt::format("the clocks of {} were",
+                                     base::count_of(
+                                         static_cast<std::size_t>(selection.clocks_.inferred_hosts),
+                                         "host", "hosts")),
+                   selection.clocks_.inferred_hosts + 1 == selection.clocks_.hosts ? "they are"
+                                                                                   : "those are",
+                   selection.clocks_.worst_host_error_ns() / 1e3);
     selection.find_first();
     if (options.window)
       NCCLPROBE_TRY(selection.find_window());

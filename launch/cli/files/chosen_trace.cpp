@@ -109,7 +109,7 @@ Result<ChosenTrace> choose_of_run(const fs::path& run_file, std::optional<int> t
     return fail({Errc::not_found,
                  fmt::format("{} was traced, but the traces are not in {}", run_file.string(),
                              store::traces_folder(run_file).string()),
-                 "that folder goes with the run file: it lies beside it and has its name"});
+                 "keep the folder of traces beside the run file, with the same name"});
   if (traces.empty())
     return fail({Errc::not_found, fmt::format("{} has no traces", run_file.string()),
                  "run with --trace kernels"});

@@ -104,7 +104,7 @@ Result<void> check_distinct(const std::filesystem::path& output,
   if (is_folder && (extension == ".spool" || extension == ".h5") &&
       fs::equivalent(fs::absolute(output).parent_path(), run_file, ignored) &&
       fs::exists(output, ignored))
-    return refuse("what is to be read");
+    return refuse("a file to be read");
   return {};
 }
 

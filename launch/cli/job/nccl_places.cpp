@@ -92,7 +92,7 @@ Result<void> check_environment(const Session& session, const World& world,
                                     workload::describe(setting, judgement, place)),
                         fmt::format("unset {0}{1}; nothing was started", setting.name,
                                     can_override ? fmt::format(", or use --override {} to measure "
-                                                               "with it all the same",
+                                                               "with it anyway",
                                                                setting.name)
                                                  : "")});
     }

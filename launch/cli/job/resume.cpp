@@ -94,15 +94,14 @@ Result<void> check_plan(const std::filesystem::path& run_file, const model::Run&
   auto planned = static_cast<int>(plan.trials.size());
   Error error{Errc::mismatch, "", "start a new run"};
   if (planned != run.header.planned_trials)
-    error.message = fmt::format("{} was planned with {} trials, but here and now the plan has {}",
+    error.message = fmt::format("{} was planned with {} trials, but the plan made now has {}",
                                 run_file.string(), run.header.planned_trials, planned);
   for (const model::TrialRecord& trial : run.trials) {
     int id = trial.spec.id;
     if (error.message.empty() &&
         (id < 0 || id >= planned || !same_cells(plan.trials[id], trial.spec)))
-      error.message =
-          fmt::format("trial {} of {} ({}) differs from the one in the plan made here and now", id,
-                      run_file.string(), trial.spec.name);
+      error.message = fmt::format("trial {} of {} ({}) differs from that of the plan made now", id,
+                                  run_file.string(), trial.spec.name);
   }
   return error.message.empty() ? Result<void>() : fail(std::move(error));
 }
@@ -115,9 +114,10 @@ Result<void> check_machine(const std::filesystem::path& run_file, const RunOptio
   if (!options.force)
     return fail(
         Error{Errc::mismatch,
-              fmt::format("{} was begun under other conditions:{}\n", run_file.string(), list),
-              "--force resumes anyway, and marks the file"});
-  spdlog::warn("continuing {} under other conditions, and marking it:{}", run_file.string(), list);
+              fmt::format("{} was started under other conditions:{}\n", run_file.string(), list),
+              "--force resumes anyway; the report then states the differences"});
+  spdlog::warn("continuing {} although conditions differ; its report will say so:{}",
+               run_file.string(), list);
   return {};
 }
 

@@ -35,7 +35,7 @@ Preparation choose_preparation(const std::string& asked, const std::string& back
     return {false, "asked for"};
   if (backend != "nvidia")
     return asked == "on" ? Preparation{true, "asked for"}
-                         : Preparation{false, "it pays on GPUs only"};
+                         : Preparation{false, "it only helps on GPUs"};
   std::uint64_t peak_bytes = 0;
   for (const model::TrialSpec& trial : trials)
     peak_bytes = std::max(peak_bytes, workload::peak_bytes(trial.cells));

@@ -313,7 +313,7 @@ int follow(Session& session, launch::SupervisorOptions how) {
   supervisor.follow();
   if (!supervisor.others_lost())
     return base::k_exit_ok;
-  spdlog::error("rank {}: the leader, rank 0 on {}, does not answer any more; what ran here was "
+  spdlog::error("rank {}: the leader, rank 0 on {}, no longer answers; its workers here were "
                 "stopped",
                 session.fleet->rank(), session.reports.front().hostname);
   session.fleet->leave_alone();

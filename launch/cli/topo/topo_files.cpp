@@ -45,7 +45,7 @@ Result<void> add_run(const std::string& file, Sight& sight) {
   }
   for (model::Host& host : run->header.hosts) {
     if (host.topology == topology::Host{})
-      return fail(Errc::invalid_argument, "{}: nobody looked at the machine when this was measured",
+      return fail(Errc::invalid_argument, "{}: the machine was not recorded when this was measured",
                   file);
     sight.machine.hosts.push_back(std::move(host.topology));
   }

@@ -49,8 +49,8 @@ model::Host inventory(const LiveSight& live, const TopoOptions& options,
   const std::string problem = host.error().text();
   program.arguments.push_back("--no-gpus");
   host = launch::take_inventory(program, k_inventory_patience);
-  remarks.push_back(host ? "looked without the GPU libraries: " + problem
-                         : "nothing was looked at: " + host.error().text());
+  remarks.push_back(host ? "examined without the GPU libraries: " + problem
+                         : "nothing was examined: " + host.error().text());
   return host ? std::move(*host) : model::Host{};
 }
 

@@ -61,7 +61,7 @@ class Topo(ProgramTest):
 
         here, stored = (json.loads(self.topo("--format", "json", *source).stdout)["hosts"][0] for source in ((), ("--from", "run.h5")))
         self.assertEqual(stored["cpu"], here["cpu"])
-        self.assertIn("nobody looked at the machine", self.refused("--from", str(MACHINES / "two-h200-vm-p2p.h5")))
+        self.assertIn("the machine was not recorded", self.refused("--from", str(MACHINES / "two-h200-vm-p2p.h5")))
 
     def test_ranks_of_one_host_see_one_host(self):
         for ranks in (1, 2, 4):
