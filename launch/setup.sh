@@ -33,6 +33,7 @@ packages_optional=(
   mold # links the many test programs faster
   ccache # compiles again only what changed, in any checkout
   iproute2 # several hosts made of namespaces
+  python3-matplotlib # the Python package's plots
   python3-venv python3-setuptools python3-wheel # installs the Python package into a virtual environment
 )
 

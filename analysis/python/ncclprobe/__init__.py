@@ -10,7 +10,7 @@
     run.events()    # one row for each kernel and copy of a traced trial
 
 What was measured is read from the file. What it means (medians, intervals, verdicts, shares of a step) is computed by
-the program ncclprobe-report and never by this package.
+the program ncclprobe-report and never by this package. Plots are in ncclprobe.plots, which needs matplotlib.
 """
 from .errors import Error
 from .run import Run, load
