@@ -35,6 +35,7 @@ packages_optional=(
   iproute2 # several hosts made of namespaces
   python3-matplotlib # the Python package's plots
   python3-venv python3-setuptools python3-wheel # installs the Python package into a virtual environment
+  jupyter-nbconvert python3-ipykernel # runs the notebook in examples/
 )
 
 usage() {

@@ -21,7 +21,8 @@ class Examples(ProgramTest):
         self.assertEqual({path.name for path in EXAMPLES.iterdir() if path.is_file()},
                          {"model.toml", "ddp_scaling.toml", "nccl_sweep.toml", "two_hosts_on_one.toml", "read_run.py", "write_model.py",
                           "suitability_policy.toml", "train.log",
-                          "read_trace.py"})  # the last is run by tests/store/trace_h5py_test.cpp
+                          "read_trace.py",  # run by tests/store/trace_h5py_test.cpp
+                          "read_run.ipynb"})  # run by tests/analysis/python/notebook_test.py
 
     def test_the_sweep_is_a_grid_and_the_default(self):
         dry = self.run_program("plan", "--dry-run", "--backend", "host", "--ranks", "8",

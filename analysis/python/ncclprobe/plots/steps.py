@@ -32,7 +32,7 @@ def steps(run, ax=None, **rows):
         ax.bar(at, height, 0.7, bottom, label=PARTS[name], color=style.COLOURS[number % len(style.COLOURS)])
         bottom += height
     ax.plot(at, found["step_ms"], "_", color="black", markersize=24, label="step")
-    labels = [(row.setting, f"{row.rank_count} ranks", row.parts) for row in found.itertuples()]
+    labels = [(row.setting, f"{row.rank_count} rank{'s' if row.rank_count > 1 else ''}", row.parts) for row in found.itertuples()]
     ax.set_xticks(at, ["\n".join(map(style.plain, label)) for label in labels], fontsize="small")
     ax.set_ylabel("time of a step, ms")
     ax.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
