@@ -35,7 +35,7 @@ RUN = ("console", "sh", "python")
 MARK = "end of command"
 README_LINES = 200
 HOST = re.escape(socket.gethostname())
-H5PY = importlib.util.find_spec("h5py")
+PYTHON_PACKAGES = importlib.util.find_spec("h5py") and importlib.util.find_spec("pandas")
 
 
 class Block:
@@ -55,8 +55,8 @@ class Block:
                 steps[-1][1].append(line)
         return [("\n".join(command), shown) for command, shown in steps]
 
-    def needs_h5py(self):
-        return any("h5py" in line or "examples/read_" in line for line in self.lines)
+    def needs_python_packages(self):
+        return any("h5py" in line or "import ncclprobe" in line or "examples/read_" in line for line in self.lines)
 
     def script(self):
         if self.language != "console":
@@ -163,7 +163,8 @@ class Commands(unittest.TestCase):
         (programs / "python3").symlink_to(sys.executable)
         self.environment = {name: os.environ[name] for name in ("LANG", "LD_LIBRARY_PATH") if name in os.environ}
         self.environment |= {"PATH": f"{programs}:{BIN}:{os.environ['PATH']}", "HOME": str(self.folder / ".home"),
-                             "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+                             "OMPI_MCA_rmaps_base_oversubscribe": "1",
+                             "PYTHONPATH": str(ROOT / "analysis/python"), "PYTHONDONTWRITEBYTECODE": "1"}
         if os.geteuid() == 0:
             self.environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
@@ -193,7 +194,7 @@ class Commands(unittest.TestCase):
     def check(self, page):
         changes = {}
         for block in blocks_of(page):
-            if block.reason or block.language not in RUN or (block.needs_h5py() and not H5PY):
+            if block.reason or block.language not in RUN or (block.needs_python_packages() and not PYTHON_PACKAGES):
                 continue
             done = self.run_block(block)
             if block.language == "console":
