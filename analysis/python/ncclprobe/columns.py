@@ -151,4 +151,9 @@ def column_of(dataset, texts):
 
 def table_of(group, texts):
     """A table of a run file as a frame, one column for each of its columns."""
-    return pandas.DataFrame({name: column_of(dataset, texts) for name, dataset in group.items()})
+    return frame_of({name: column_of(dataset, texts) for name, dataset in group.items()})
+
+
+def frame_of(found):
+    """A frame of columns by name. pandas would copy all of them to lay equal types side by side."""
+    return pandas.DataFrame(found, copy=False)

@@ -139,7 +139,7 @@ class Run:
         cells = self._needed("cells").rename(columns={"bytes": "size_bytes", "trial": "row"}).astype({"size_bytes": "int64"})
         trials = self.trials.rename(columns={"ranks": "trial_ranks"})
         of_trial = trials[["trial", "replicate", "purpose", "setting", *self.variables, "trial_ranks"]]
-        of_trial = of_trial.take(cells["row"]).reset_index(drop=True)
+        of_trial = of_trial.take(cells["row"].to_numpy()).reset_index(drop=True)
         own = ["size_bytes", "type", "op", "placement", "root", "timing_mode"]
         rest = [name for name in cells.columns if name not in own and name != "row"]
         return self._marked(pandas.concat([of_trial, self._kinds(len(cells), cells[own]), cells[rest]], axis=1))
@@ -154,10 +154,10 @@ class Run:
         launch_us (of one launch; NaN: not measured).
         """
         samples = self._needed("samples")
-        iterations = numpy.where(samples["iterations"] > 0, samples["iterations"], numpy.nan)
-        launch_ns = numpy.where(samples["launch_ns"] >= 0, samples["launch_ns"], numpy.nan)
-        own = samples[["rank", "batch", "iterations", "elapsed_ns", "launch_ns"]].assign(
-            time_us=samples["elapsed_ns"] / iterations / 1000, launch_us=launch_ns / iterations / 1000)
+        own = {name: samples[name].to_numpy() for name in ("rank", "batch", "iterations", "elapsed_ns", "launch_ns")}
+        iterations = numpy.where(own["iterations"] > 0, own["iterations"], numpy.nan)
+        own["time_us"] = own["elapsed_ns"] / iterations / 1000
+        own["launch_us"] = numpy.where(own["launch_ns"] >= 0, own["launch_ns"], numpy.nan) / iterations / 1000
         return self._with_cells(samples["cell"], own)
 
     @functools.cached_property
@@ -165,7 +165,7 @@ class Run:
         """The state of the GPUs in each cell: what identifies the cell, and the columns of /conditions (MHz, degrees
         Celsius, mW, bytes; nullable, missing where NVML did not say)."""
         conditions = self._needed("conditions")
-        return self._with_cells(conditions["cell"], conditions.drop(columns="cell"))
+        return self._with_cells(conditions.pop("cell"), dict(conditions.items()))
 
     def _marked(self, frame):
         if "synthetic" in frame.columns:
@@ -178,7 +178,8 @@ class Run:
         """What each trial sets: trial (row of /trials), name, value. It is what its label says, for all ranks."""
         affinity = pandas.DataFrame({"value": self._stored_trials[CPU_AFFINITY]})
         affinity = affinity[affinity["value"] != ""].assign(name=CPU_AFFINITY).rename_axis("trial").reset_index()
-        return pandas.concat([self.table("tested_libraries"), affinity, self.table("settings")], ignore_index=True)
+        tables = [table for table in (self.table("tested_libraries"), affinity, self.table("settings")) if len(table)]
+        return pandas.concat(tables, ignore_index=True) if tables else pandas.DataFrame(columns=["trial", "name", "value"])
 
     @functools.cached_property
     def _variable_names(self):
@@ -241,8 +242,8 @@ class Run:
     def _with_cells(self, cell, own):
         """A frame with what identifies each row's cell, and the columns of `own`."""
         at = cell.to_numpy()
-        found = {name: values.take(at) for name, values in self._cell_columns.items()}
-        return self._marked(pandas.DataFrame({**found, "cell": at, **{name: own[name] for name in own.columns}}))
+        of_cell = {name: values.take(at) for name, values in self._cell_columns.items()}
+        return columns.frame_of({"synthetic": numpy.full(len(at), self.synthetic), **of_cell, "cell": at, **own})
 
     # --- from ncclprobe-report ---
 

@@ -13,6 +13,8 @@ from .errors import Error
 SCHEMA, MAJOR = "ncclprobe.trace", 1 # src/store/trace_format.h
 LONG = 2**32 - 1 # a duration that 32 bits do not hold
 COMMUNICATION, HELPER, NO_TIMES = 1, 2, 4 # bits of /kernel/flags
+EVENT_COLUMNS = ["synthetic", "trial", "rank", "kind", "name", "stream", "start_ns", "end_ns", "duration_ns", "communication", "helper",
+                 "bytes", "cell", "batch", "iteration"]
 
 
 def load_trace(path):
@@ -127,23 +129,24 @@ class Trace:
             ranks: only these; all without it.
         """
         kernels, copies = (self.table(name, ranks) for name in ("kernel", "copy"))
-        kernels["kind"], copies["kind"] = "kernel", copies.get("kind")
+        kernels["kind"], kernels["bytes"] = "kernel", numpy.int64(0)
         copies = copies.rename(columns={"kind": "name"}).assign(kind="copy")
+        if len(copies):
+            copies["bytes"] = copies["bytes"].astype("int64")
         parts = [part for part in (kernels, copies) if len(part)]
         wanted = ["rank", "kind", "name", "stream", "start_ns", "duration_ns", "flags", "bytes", "operation"]
         if not parts:
-            return pandas.DataFrame(columns=["synthetic", "trial", *wanted])
+            return pandas.DataFrame(columns=EVENT_COLUMNS)
         names = pandas.api.types.union_categoricals([part["name"] for part in parts])
         events = pandas.concat([part.reindex(columns=wanted).drop(columns="name") for part in parts], ignore_index=True)
         events.insert(2, "name", names)
         flags = events.pop("flags").to_numpy()
         events = events.assign(
-            kind=pandas.Categorical(events["kind"], ["kernel", "copy"]), bytes=events["bytes"].fillna(0).astype("int64"),
-            end_ns=events["start_ns"] + events["duration_ns"], communication=flags & COMMUNICATION != 0, helper=flags & HELPER != 0,
-            **self._places(events, ranks))[flags & NO_TIMES == 0]
+            kind=pandas.Categorical(events["kind"], ["kernel", "copy"]), end_ns=events["start_ns"] + events["duration_ns"],
+            communication=flags & COMMUNICATION != 0, helper=flags & HELPER != 0, **self._places(events, ranks))[flags & NO_TIMES == 0]
         events.insert(0, "trial", self.trial)
         events.insert(0, "synthetic", self.synthetic)
-        return events.drop(columns="operation").sort_values(["rank", "start_ns"], kind="stable", ignore_index=True)
+        return events[EVENT_COLUMNS].sort_values(["rank", "start_ns"], kind="stable", ignore_index=True)
 
     def _places(self, events, ranks):
         """Cell, batch and iteration of each event's operation; -1 without one."""

@@ -90,6 +90,13 @@ class TraceFrames(unittest.TestCase):
         self.assertEqual((copy["kind"], copy["name"], copy["bytes"], copy["duration_ns"], copy["cell"]),
                          ("copy", "host_to_device", 4096, 7, -1))
 
+    def test_a_trace_without_kernels_has_the_same_columns(self):
+        def remove(file):
+            for rank in ("rank_00000", "rank_00001"):
+                del file[rank]["kernel"]
+        events = ncclprobe.load_trace(changed(self.path, "no_kernels", remove)).events()
+        self.assertEqual((len(events), list(events.columns)), (0, list(self.run.events().columns)))
+
     def test_tables_and_clocks_of_all_ranks(self):
         trace = self.run.trace()
         self.assertEqual(set(trace.table("operation")["rank"]), {0, 1})

@@ -28,7 +28,7 @@ def links(run, ax=None, method="ce", direction="uni", size_bytes=None):
     image = ax.imshow(numpy.ma.masked_invalid(table.to_numpy()), cmap="viridis", vmin=0) # from 0: equal links look equal
     unit = "GB/s" if value.endswith("gb_per_s") else "ns"
     if len(names) <= 16:
-        middle = numpy.nanmax(table) / 2
+        middle = numpy.nanmax(table.to_numpy()) / 2
         for (row, column), figure in numpy.ndenumerate(table.to_numpy()):
             if numpy.isfinite(figure):
                 ax.text(column, row, f"{figure:.4g}", ha="center", va="center", fontsize="small",

@@ -20,9 +20,10 @@ def steps(run, ax=None, **rows):
     Returns:
         The Axes: milliseconds.
     Raises:
-        Error: the run has no such step.
+        Error: the run has no such step, or steps of several models or options.
     """
     found = style.only(run.steps, run.path, "training steps", **rows)
+    style.one_value(found, run.path, "steps", "workload", "model", "type", "batch", "sequence", "options")
     found = found.assign(rank_count=found["ranks"].map(rank_count)).sort_values(["setting", "rank_count"], kind="stable")
     names = [name for name in PARTS if found[name].fillna(0).gt(0).any()]
     ax = style.axes(ax, max(5.0, 2 + 0.9 * len(found)))
@@ -61,6 +62,8 @@ def scaling(run, ax=None, setting="default", **rows):
     found = style.only(run.scaling, run.path, "steps on several numbers of ranks", setting=setting, **rows)
     same = [name for name in ("workload", "model", "type", "batch", "sequence", "options", "kind") if name in found.columns]
     style.one_value(found, run.path, "steps", *same)
+    if found["rank_count"].duplicated().any():
+        raise style.Error("several placements have the same number of ranks", run.path, "Run.scaling has them all")
     found = found.sort_values("rank_count")
     losses = style.only(run.losses, run.path, "losses", setting=setting, **{name: found[name].iloc[0] for name in same})
     table = losses.pivot(index="rank_count", columns="term", values="share").reindex(found["rank_count"]).fillna(0) * 100

@@ -35,8 +35,10 @@ def verdicts(run, ax=None, **rows):
         ax.hlines(at[of_it][known], part["speed_ratio_low"][known], part["speed_ratio_high"][known], color=colour, linewidth=2)
         ax.plot(part["speed_ratio"], at[of_it], "o", color=colour, markersize=5)
     ax.axvline(1, color="black", linewidth=0.8)
-    names = [", ".join(filter(None, [row.setting, row.workload, row.type, row.variant, style.size_text(row.size_bytes)]))
-             for row in found.itertuples()]
+    telling = [name for name in ("op", "placement", "root", "ranks", "timing_mode") if found[name].nunique() > 1]
+    names = [", ".join(filter(None, [row["setting"], row["workload"], row["type"], *(f"{name} {row[name]}" for name in telling),
+                                     row["variant"], style.size_text(row["size_bytes"])]))
+             for row in found.to_dict("records")]
     ax.set_yticks(at, [style.plain(name) for name in names], fontsize="small")
     ax.invert_yaxis()
     ratio_axis(ax)
