@@ -14,7 +14,7 @@ from .report import read_report
 from .trace import load_trace
 
 SCHEMA, MAJOR = "ncclprobe.run", 2 # src/store/run_form.h
-# Of a cell, all that its samples do not need to be told apart.
+# What columns of cells begin with that samples leave out: they do not identify a cell.
 DETAILS_OF_CELLS = ("schedule", "deadline_ns", "outcome", "check_", "timing_warmups", "timing_iterations", "timing_batches",
                     "timing_budget_ns", "timing_target_interval", "timing_max_batches")
 CPU_AFFINITY = "cpu_affinity" # a column of /trials that is a setting
@@ -256,6 +256,14 @@ class Run:
         """
         return read_report(self.path, self.run_id, self._report_program)
 
+    def _with_variables(self, frame):
+        """Adds the value of each variable, by the label of the setting, to sections of the report that lack it."""
+        if "setting" in frame.columns:
+            values = self.trials.drop_duplicates("setting").set_index("setting")
+            for place, name in enumerate(self.variables, frame.columns.get_loc("setting") + 1):
+                frame.insert(place, name, frame["setting"].map(values[name]))
+        return frame
+
     @functools.cached_property
     def results(self):
         """One row for each setting and cell.
@@ -292,18 +300,18 @@ class Run:
     def steps(self):
         """One row for each measured training step: setting, workload, model, ranks, parts, step_ms and what it consists
         of (forward_ms, backward_ms, optimizer_ms, prepare_ms, uncovered_wait_ms, uncovered_transfer_ms, ...)."""
-        return report_frames.plain(self.report, "steps")
+        return self._with_variables(report_frames.plain(self.report, "steps"))
 
     @functools.cached_property
     def scaling(self):
         """One row for each setting, step and number of ranks: kind (weak, strong), ranks, rank_count, step_ms,
         efficiency with efficiency_low and efficiency_high (95%), lost (shares of 1)."""
-        return report_frames.scaling(self.report)
+        return self._with_variables(report_frames.scaling(self.report))
 
     @functools.cached_property
     def losses(self):
         """The account of `scaling`, one row for each term: setting, ranks, rank_count, term, share, share_low, share_high."""
-        return report_frames.losses(self.report)
+        return self._with_variables(report_frames.losses(self.report))
 
     @functools.cached_property
     def links(self):
@@ -314,7 +322,7 @@ class Run:
     @functools.cached_property
     def problems(self):
         """Trials that are not ok: trial, replicate, setting, outcome, reason, failed_ranks."""
-        return report_frames.plain(self.report, "problems")
+        return self._with_variables(report_frames.plain(self.report, "problems"))
 
     @functools.cached_property
     def findings(self):

@@ -52,6 +52,14 @@ class FromTheFile(Frames):
                 self.assertEqual(set(frame[frame["NCCL_ALGO"] == value]["setting"]), {label}, name)
             self.assertEqual(set(frame[frame["NCCL_ALGO"].isna()]["setting"]), set() if name == "verdicts" else {"default"}, name)
 
+    def test_steps_and_their_scaling_have_the_variables_too(self):
+        run = ncclprobe.load(measured("step_sweep", "run", *SYNTHETIC, "--workload", "ddp", "--model", "linear:64x2", "--ranks", "1,2",
+                                      "--set", "NCCL_MAX_CTAS=4", "--repeat", "1"))
+        for name in ("steps", "scaling", "losses"):
+            frame = getattr(run, name)
+            self.assertEqual({(label, value) for label, value in zip(frame["setting"], frame["NCCL_MAX_CTAS"].fillna("-"))},
+                             {("default", "-"), ("NCCL_MAX_CTAS=4", "4")}, name)
+
     def test_compared_libraries_and_cpus_are_variables_too(self):
         run = ncclprobe.load(measured("cpus", "--backend", "host", "--ranks", "2", "--cpu-affinity", "none,launcher", "--collectives",
                                       "all_reduce", "--sizes", "1K", "--repeat", "1", "--batches", "1", "--iterations", "1"))
