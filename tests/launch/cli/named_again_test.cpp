@@ -49,7 +49,7 @@ TEST_CASE("libraries, programs and model files must be named") {
   model.workload.model = "/tmp/net.json";
 
   for (const RunOptions& plan : {library, bare_name, worker, compared, model}) {
-    CHECK_THAT(refusal_of(plan), ContainsSubstring("which a data file alone cannot make"));
+    CHECK_THAT(refusal_of(plan), ContainsSubstring("at the request of a data file alone"));
     CHECK(refusal_of(plan, plan).empty());
   }
 }
@@ -84,7 +84,7 @@ TEST_CASE("variables that could load, start, read or write something must be nam
     setting.settings = {{{name, "/tmp/x"}}};
     of_rank.per_rank[0] = {{name, "/tmp/x"}};
     for (const RunOptions& plan : {axis, setting, of_rank}) {
-      CHECK_THAT(refusal_of(plan), ContainsSubstring("which a data file alone cannot make"));
+      CHECK_THAT(refusal_of(plan), ContainsSubstring("at the request of a data file alone"));
       CHECK(refusal_of(plan, plan).empty());
     }
     CHECK(refusal_of(setting, axis).empty()); // --set names the values of combinations too

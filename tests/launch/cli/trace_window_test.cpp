@@ -108,7 +108,7 @@ TEST_CASE("A report's window leaves whole steps") {
   std::string told;
   CHECK_FALSE(restricted(two_ranks(), window("0:0.1ms"), told));
   REQUIRE(restricted(two_ranks(), window("step:2-3"), told));
-  CHECK(told == "window step:2-3: 2 of 6 steps, 2 to 3; losses are of the whole trace");
+  CHECK(told == "window step:2-3: 2 of 6 steps, 2 to 3; losses are those of the whole trace");
 }
 
 TEST_CASE("Without steps a report's window leaves what began in it") {

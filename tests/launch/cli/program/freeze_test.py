@@ -43,7 +43,7 @@ class Freeze(ProgramTest):
 
         self.expect_end(job, since)
 
-        self.assertRegex(self.words(), r"rank 1: the leader, rank 0 on \S+, does not answer any more")
+        self.assertRegex(self.words(), r"rank 1: the leader, rank 0 on \S+, no longer answers")
         self.assertGreaterEqual(len({row["trial"] for row in self.report()}), 2)
 
     def test_a_frozen_follower_is_named_and_nothing_stays(self):

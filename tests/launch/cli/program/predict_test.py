@@ -45,7 +45,7 @@ class Predict(ProgramTest):
         document = json.loads(self.run_well("predict", "run.h5", "--model", "gpt2-124m", "--ranks", "8,64",
                                             "--inter-node", "50GB/s,5us", "--format", "json"))
 
-        self.assertLess(text.index("How good the model is"), text.index("Steps: computing measured at 4 ranks"))
+        self.assertLess(text.index("How well the model fits"), text.index("Steps: computing measured at 4 ranks"))
         self.assertIn("[SYNTHETIC]", text.splitlines()[0])
         self.assertLess(abs(document["held_out_step"]["error"]), 0.1)
         self.assertLess(document["left_out_sizes"]["median_error"], 0.05)
