@@ -73,9 +73,9 @@ struct Column {
   std::string title; // for people; empty: only for machines
   CellFormat format;
   enum class Align { left, right } align = Align::right;
-  int dispensable =
-      0;         // in a narrow window, columns with the highest number are dropped first; 0: never
-  int width = 0; // longer texts continue in lines below; 0: any
+  // In a narrow window, columns with the highest number are dropped first; 0: never.
+  int dispensable = 0;
+  int width = 0;         // longer texts continue in lines below; 0: any
   bool if_any = false;   // not shown if no row has a value
   bool once = false;     // shown only when it changes; for the first columns
   bool nested = false;   // only in JSON: a field of CSV cannot hold it
@@ -175,8 +175,8 @@ struct Text {
 struct View {
   TablePtr table;
   std::optional<std::vector<std::size_t>> rows = std::nullopt; // absent: all
-  std::vector<std::string> columns =
-      {}; // titles, or keys of columns without one, in this order; none: all columns with a title
+  // Titles, or keys of columns without one, in this order; none: all columns with a title.
+  std::vector<std::string> columns = {};
   int indent = 2;
   std::size_t most_rows = SIZE_MAX;
 };
@@ -231,8 +231,8 @@ struct Report {
   std::vector<Section> sections = {}; // separated by empty lines; empty ones are omitted
   Object data = {};                   // for JSON, which also gets the findings of all sections
   TablePtr rows = nullptr;            // for CSV
-  std::vector<std::shared_ptr<const void>> figures =
-      {}; // keeps alive what the tables' rows point to
+  // Keeps alive what the tables' rows point to.
+  std::vector<std::shared_ptr<const void>> figures = {};
 };
 // Appends the sections and data of a part.
 void append(Report& whole, Report part);

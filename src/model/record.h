@@ -59,7 +59,7 @@ struct CheckResult {
   std::string why_unchecked;
   std::uint64_t launches = 0; // whose results were checked
   std::string method;         // which ones: "last launch of every batch", "every launch", ...
-                              // and further notes for readers of the samples
+                              // and notes for readers of the samples
   bool operator==(const CheckResult&) const = default;
 };
 NCCLPROBE_DESCRIBE(CheckResult, NCCLPROBE_COLUMN(checked, "1: the data was checked"),
@@ -80,8 +80,8 @@ struct Condition {
   std::optional<std::int32_t> memory_clock_mhz;
   std::optional<std::int32_t> temperature_c;
   std::optional<std::int32_t> power_mw;
-  std::optional<std::uint64_t>
-      throttle_reasons; // NVML's bits, including idle and the user's settings
+  // NVML's bits, including idle and the user's settings.
+  std::optional<std::uint64_t> throttle_reasons;
   std::optional<std::uint64_t> memory_used_bytes; // of the device, by all processes
   // Data on all NVLinks of the GPU, counted since the driver's start: only differences matter.
   std::optional<std::uint64_t> nvlink_sent_bytes;

@@ -55,9 +55,9 @@ struct RunHeader {
   std::string plan;                // the plan file with all options, from which --resume continues
   std::vector<Setting> files;      // files that trials load or start, with hashes of their contents
   std::vector<std::string> forced; // differences that --force accepted when the run was resumed
-  std::vector<RankVariable>
-      environment_of_ranks; // where ranks differ from `environment`, which is rank 0's
-  std::string note;         // the user's note; empty: none
+  // Where ranks differ from `environment`, which is rank 0's.
+  std::vector<RankVariable> environment_of_ranks;
+  std::string note; // the user's note; empty: none
   bool operator==(const RunHeader&) const = default;
 };
 NCCLPROBE_DESCRIBE(

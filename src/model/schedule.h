@@ -319,9 +319,10 @@ struct DataCheck {
   DataType type = DataType::f32;
   ReduceOp op = ReduceOp::sum;
   int root = 0;
-  int distance =
-      0; // all_to_all_v has one check per block: it comes from the rank this many before,
-  std::uint64_t first_index = 0; // from this element of its input on
+  // all_to_all_v has one check per block: from the rank this far before, from this element of its
+  // input on.
+  int distance = 0;
+  std::uint64_t first_index = 0;
   std::vector<int> ranks{}; // global ranks that have this result; empty = all of the communicator
   bool operator==(const DataCheck&) const = default;
 };

@@ -35,8 +35,8 @@ std::string label_of(const std::vector<Setting>& settings);
 // Environment of the workers, in addition to the inherited one.
 struct ProcessSettings {
   std::vector<Setting> common; // the setting under test: the same on all ranks
-  std::map<int, std::vector<Setting>>
-      per_rank; // further ones by global rank (NCCL_HOSTID, a deliberate mismatch)
+  // Further ones by global rank (NCCL_HOSTID, a deliberate mismatch).
+  std::map<int, std::vector<Setting>> per_rank;
 
   std::vector<Setting> at(int rank) const; // common, then the rank's own
   bool operator==(const ProcessSettings&) const = default;
@@ -62,10 +62,9 @@ struct Timing {
   int iterations = 20;        // per batch
   int batches = 5;            // at least, if there is a target_interval
   std::int64_t budget_ns = 0; // > 0: iterations, then batches, are reduced until the estimate fits;
-                              // and the timed part ends at the first check of the clock after it >
-                              // 0: continue after `batches` until the 95% confidence interval of
-                              // the median over batches is within this share of it on every rank
-                              // (0.01 = +-1%), or until max_batches or budget_ns.
+                              // the timed part ends at the first check of the clock after it
+  // > 0: continue after `batches` until the 95% confidence interval of the median over batches is
+  // within this share of it on every rank (0.01 = +-1%), or until max_batches or budget_ns.
   double target_interval = 0;
   int max_batches = 100;
   TimingMode mode = TimingMode::batch;
@@ -84,8 +83,8 @@ NCCLPROBE_DESCRIBE(
 
 struct Cell {
   CellLabel label;
-  std::vector<Setting>
-      settings; // within a process: algorithm, protocol, channels per call (tuner plugin)
+  // Within a process: algorithm, protocol, channels per call (tuner plugin).
+  std::vector<Setting> settings;
   Schedule schedule;
   Timing timing;
   std::int64_t deadline_ns = 30'000'000'000; // from the cell's start to its result, on each rank
@@ -140,8 +139,8 @@ struct TrialSpec {
   // trials.
   std::string cpu_affinity;
   std::vector<Cell> cells;
-  std::int64_t startup_deadline_ns =
-      180'000'000'000; // from the start of the process until ready for the first cell
+  // From the start of its processes until they are ready for the first cell.
+  std::int64_t startup_deadline_ns = 180'000'000'000;
   std::int64_t teardown_deadline_ns = 30'000'000'000;
 
   // Libraries, the choice of CPUs, then the environment that all ranks share.
