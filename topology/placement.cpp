@@ -117,37 +117,37 @@ std::string mask_of(const std::vector<int>& cpus) {
   return "0x" + digits;
 }
 
-std::vector<RankPlacement> on_host(const std::vector<RankPlacement>& placement, int host) {
-  std::vector<RankPlacement> ranks;
+std::vector<RankBinding> on_host(const std::vector<RankBinding>& placement, int host) {
+  std::vector<RankBinding> ranks;
   std::ranges::copy_if(placement, std::back_inserter(ranks),
-                       [&](const RankPlacement& rank) { return rank.host == host; });
+                       [&](const RankBinding& rank) { return rank.host == host; });
   return ranks;
 }
 
-bool share_cores(const std::vector<RankPlacement>& ranks, const Cores& cores) {
+bool share_cores(const std::vector<RankBinding>& ranks, const Cores& cores) {
   std::size_t of_ranks = 0;
   std::vector<int> all;
-  for (const RankPlacement& rank : ranks) {
+  for (const RankBinding& rank : ranks) {
     of_ranks += count_cores(rank.cpus, cores);
     all.insert(all.end(), rank.cpus.begin(), rank.cpus.end());
   }
   return of_ranks > count_cores(all, cores);
 }
 
-bool all_bound(const std::vector<RankPlacement>& ranks) {
-  return std::ranges::none_of(ranks, [](const RankPlacement& rank) { return rank.cpus.empty(); });
+bool all_bound(const std::vector<RankBinding>& ranks) {
+  return std::ranges::none_of(ranks, [](const RankBinding& rank) { return rank.cpus.empty(); });
 }
 
-std::string visible_devices(const std::vector<RankPlacement>& ranks) {
+std::string visible_devices(const std::vector<RankBinding>& ranks) {
   std::string list;
-  for (const RankPlacement& rank : ranks)
+  for (const RankBinding& rank : ranks)
     list += fmt::format("{}{}", list.empty() ? "" : ",", rank.gpu);
   return "export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=" + list;
 }
 
-std::string srun_binding(const std::vector<RankPlacement>& ranks) {
+std::string srun_binding(const std::vector<RankBinding>& ranks) {
   std::string masks;
-  for (const RankPlacement& rank : ranks)
+  for (const RankBinding& rank : ranks)
     masks += (masks.empty() ? "" : ",") + mask_of(rank.cpus);
   return "--cpu-bind=mask_cpu:" + masks;
 }
@@ -178,8 +178,8 @@ HostNames names_of_hosts(const Machine& machine) {
 
 } // namespace
 
-std::vector<RankPlacement> propose_placement(const Machine& machine) {
-  std::vector<RankPlacement> placement;
+std::vector<RankBinding> propose_placement(const Machine& machine) {
+  std::vector<RankBinding> placement;
   for (std::size_t number = 0; number < machine.hosts.size(); ++number) {
     const Host& host = machine.hosts[number];
     std::map<std::vector<int>, std::size_t> sharers;
@@ -188,7 +188,7 @@ std::vector<RankPlacement> propose_placement(const Machine& machine) {
     std::map<std::vector<int>, std::size_t> placed;
     std::map<int, int> ranks_of_nic;
     for (const Gpu& gpu : host.gpus) {
-      RankPlacement rank;
+      RankBinding rank;
       rank.rank = static_cast<int>(placement.size());
       rank.host = static_cast<int>(number);
       rank.gpu = gpu.index;
@@ -209,15 +209,14 @@ std::vector<RankPlacement> propose_placement(const Machine& machine) {
 }
 
 std::vector<std::string> placement_notes(const Machine& machine,
-                                         const std::vector<RankPlacement>& placement) {
+                                         const std::vector<RankBinding>& placement) {
   std::vector<std::string> notes;
   for (std::size_t number = 0; number < machine.hosts.size(); ++number) {
     const Host& host = machine.hosts[number];
     auto ranks = on_host(placement, static_cast<int>(number));
     std::string where = machine.hosts.size() > 1 ? fmt::format("host {}: ", number) : "";
-    bool several_bound = std::ranges::count_if(ranks, [](const RankPlacement& rank) {
-                           return !rank.cpus.empty();
-                         }) > 1;
+    bool several_bound = std::ranges::count_if(
+                             ranks, [](const RankBinding& rank) { return !rank.cpus.empty(); }) > 1;
     if (several_bound && !host.cpu.cores)
       notes.push_back(where + "it is unknown which CPUs are hyperthreads of one core: two ranks "
                               "may share a core");
@@ -228,7 +227,7 @@ std::vector<std::string> placement_notes(const Machine& machine,
 }
 
 std::vector<std::string> launch_options(const Machine& machine,
-                                        const std::vector<RankPlacement>& placement) {
+                                        const std::vector<RankBinding>& placement) {
   if (placement.empty())
     return {"# no GPU: nothing to place"};
   std::vector<std::string> lines;
@@ -258,7 +257,7 @@ std::vector<std::string> launch_options(const Machine& machine,
   if (hosts.stand_ins)
     lines.push_back("# HOST0, HOST1, ...: replace these by the names of your hosts, in this order");
   lines.push_back("cat > ranks.txt <<END");
-  for (const RankPlacement& rank : placement)
+  for (const RankBinding& rank : placement)
     lines.push_back(fmt::format("rank {}={} slot={}", rank.rank, hosts.names.at(rank.host),
                                 base::format_number_list(rank.cpus)));
   lines.push_back("END");

@@ -11,7 +11,7 @@
 // Which GPU, CPUs and NIC each rank should use.
 namespace ncclprobe::topology {
 
-struct RankPlacement {
+struct RankBinding {
   int rank = 0;
   int host = 0; // position in Machine::hosts
   int gpu = 0;  // Gpu::index
@@ -23,17 +23,17 @@ struct RankPlacement {
 
 // One rank per GPU, host by host. Ranks on one NUMA node share its cores evenly. GPUs that are
 // equally near to several NICs of one speed are spread over these.
-std::vector<RankPlacement> propose_placement(const Machine& machine);
+std::vector<RankBinding> propose_placement(const Machine& machine);
 
 // Notes in addition to the table of ranks: "it is unknown which CPUs are hyperthreads of one core
 // ...".
 std::vector<std::string> placement_notes(const Machine& machine,
-                                         const std::vector<RankPlacement>& placement);
+                                         const std::vector<RankBinding>& placement);
 
 // Shell lines that start the job this way: a rank file for mpirun, options for srun, and the GPUs
 // that the processes must see, in order.
 std::vector<std::string> launch_options(const Machine& machine,
-                                        const std::vector<RankPlacement>& placement);
+                                        const std::vector<RankBinding>& placement);
 
 // The current place of a process.
 struct RankLocation {

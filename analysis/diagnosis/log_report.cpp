@@ -123,7 +123,7 @@ std::vector<int> xids_of(const LogProblem& problem) {
 
 // NVIDIA's catalogue entry for an Xid.
 std::string xid_text(int number) {
-  const knowledge::Xid* known = knowledge::xid(number);
+  const knowledge::XidMeaning* known = knowledge::xid(number);
   if (known == nullptr)
     return fmt::format("Xid {} is not in our table: look it up in NVIDIA's catalogue", number);
   std::string text = fmt::format("Xid {} ({}): {}; at once: {}", number, known->mnemonic,
@@ -203,7 +203,7 @@ Object fields_of(const LogEvidence& evidence) {
 Value xid_values(const LogProblem& problem) {
   List all;
   for (int number : xids_of(problem)) {
-    const knowledge::Xid* known = knowledge::xid(number);
+    const knowledge::XidMeaning* known = knowledge::xid(number);
     all.push_back(known == nullptr ? Object{{"xid", number}}
                                    : Object{{"xid", number},
                                             {"mnemonic", known->mnemonic},

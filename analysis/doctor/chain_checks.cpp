@@ -108,7 +108,7 @@ private:
   }
   std::optional<VersionNumber> capability() const {
     std::optional<VersionNumber> least;
-    for (const model::Gpu& gpu : survey_.inventory.gpus)
+    for (const model::CudaDevice& gpu : survey_.inventory.gpus)
       if (auto one = parse_version(gpu.compute_capability); one && (!least || *one < *least))
         least = *one;
     return least;
@@ -130,7 +130,7 @@ private:
     for (const model::Survey& other : case_.surveys)
       if (other.inventory.boot_id == survey_.inventory.boot_id) {
         ranks += other.ranks.size();
-        for (const model::Gpu& gpu : other.inventory.gpus)
+        for (const model::CudaDevice& gpu : other.inventory.gpus)
           gpus.insert(gpu.uuid.empty() ? gpu.pci_bus_id : gpu.uuid);
       }
     return answer(ranks <= gpus.size());

@@ -135,7 +135,7 @@ void check_code(const model::Survey& survey, const char* id, const Code& code,
                 const std::string& who, const std::string& seen, const Remedy& remedy,
                 Findings& into) {
   std::set<std::string> capabilities;
-  for (const model::Gpu& gpu : survey.inventory.gpus)
+  for (const model::CudaDevice& gpu : survey.inventory.gpus)
     capabilities.insert(gpu.compute_capability);
   for (const std::string& text : capabilities) {
     auto capability = knowledge::parse_compute_capability(text);

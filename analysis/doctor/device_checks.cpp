@@ -22,7 +22,7 @@ void check_inventory(const Case& one, Findings& into) {
   std::map<std::string, std::string> kinds; // by host
   for (const model::Survey& survey : one.surveys) {
     std::map<std::string, int> models;
-    for (const model::Gpu& gpu : survey.inventory.gpus) {
+    for (const model::CudaDevice& gpu : survey.inventory.gpus) {
       any = true;
       ++models[fmt::format("{}, compute capability {}, {} MiB", gpu.name, gpu.compute_capability,
                            gpu.memory_bytes >> 20)];
@@ -104,7 +104,7 @@ void check_sharing(const model::Survey& survey, Findings& into) {
 void check_memory(const model::Survey& survey, Findings& into) {
   std::vector<std::string> seen;
   bool short_of = false;
-  for (const model::Gpu& gpu : survey.inventory.gpus) {
+  for (const model::CudaDevice& gpu : survey.inventory.gpus) {
     if (gpu.free_bytes == 0) // NVML did not report it
       continue;
     seen.push_back(fmt::format("GPU {}: {} of {} MiB free", gpu.index, gpu.free_bytes >> 20,
@@ -176,7 +176,7 @@ void check_communicators(const Case& one, Findings& into) {
 }
 
 struct HostRanks {
-  const model::Host* host;
+  const model::HostInventory* host;
   std::vector<topology::RankLocation> ranks;
 };
 
@@ -185,7 +185,7 @@ std::vector<HostRanks> ranks_by_host(const Case& one) {
   std::map<std::string, std::size_t> taken; // GPUs, by host
   std::vector<HostRanks> all;
   for (const model::Survey& survey : one.surveys) {
-    const model::Host& host = survey.inventory;
+    const model::HostInventory& host = survey.inventory;
     HostRanks here{&host, {}};
     for (int rank : survey.ranks) {
       std::size_t place = taken[host.boot_id]++;

@@ -106,7 +106,7 @@ TablePtr chain_table(const Case& one) {
 struct RankGpu {
   int rank = 0;
   std::string host;
-  std::optional<model::Gpu> gpu;
+  std::optional<model::CudaDevice> gpu;
 };
 
 std::vector<RankGpu> rank_gpus(const Case& one) {
@@ -114,7 +114,7 @@ std::vector<RankGpu> rank_gpus(const Case& one) {
   std::vector<RankGpu> all;
   for (const model::Survey& survey : one.surveys)
     for (int rank : survey.ranks) {
-      const std::vector<model::Gpu>& gpus = survey.inventory.gpus;
+      const std::vector<model::CudaDevice>& gpus = survey.inventory.gpus;
       const std::size_t place = taken[survey.inventory.boot_id]++;
       all.push_back({rank, survey.inventory.hostname,
                      place < gpus.size() ? std::optional(gpus[place]) : std::nullopt});

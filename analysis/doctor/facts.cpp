@@ -65,12 +65,12 @@ std::string shown_watts(const std::optional<int>& milliwatts) {
   return milliwatts ? std::to_string(*milliwatts / 1000) : "?";
 }
 
-void note_untold(const model::GpuHealth& gpu, std::initializer_list<Fact> facts,
+void note_untold(const model::GpuHealth& gpu, std::initializer_list<CheckInput> facts,
                  std::vector<std::string>& lines) {
   if (gpu.uuid.empty()) // a GPU that does not respond is a finding of its own
     return;
   std::string names;
-  for (const Fact& fact : facts)
+  for (const CheckInput& fact : facts)
     if (!fact.told)
       names += (names.empty() ? "" : ", ") + std::string(fact.name);
   if (!names.empty())

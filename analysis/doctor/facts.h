@@ -40,11 +40,11 @@ std::string shown_watts(const std::optional<int>& milliwatts);
 
 // A check that found nothing may say "ok" only if it had all its inputs. Adds a line that names the
 // missing ones, if any.
-struct Fact {
+struct CheckInput {
   const char* name;
   bool told;
 };
-void note_untold(const model::GpuHealth& gpu, std::initializer_list<Fact> facts,
+void note_untold(const model::GpuHealth& gpu, std::initializer_list<CheckInput> facts,
                  std::vector<std::string>& lines);
 
 // According to published data, for all models that the name may mean. False for unknown models.

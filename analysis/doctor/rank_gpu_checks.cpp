@@ -18,11 +18,11 @@ std::string value_or_not_set(const model::Survey& survey, std::string_view name)
 
 // The identity of a GPU, independent of its number in each rank. Instances of one GPU have
 // different UUIDs.
-std::string identity_of(const model::Gpu& gpu) {
+std::string identity_of(const model::CudaDevice& gpu) {
   return gpu.uuid.empty() ? gpu.pci_bus_id : gpu.uuid;
 }
 
-std::string line_of(int rank, const model::Gpu& gpu, const std::string& number) {
+std::string line_of(int rank, const model::CudaDevice& gpu, const std::string& number) {
   return fmt::format("rank {}: GPU {} {} {}", rank, number, gpu.pci_bus_id, gpu.uuid);
 }
 
@@ -45,8 +45,8 @@ Dealt deal(const std::vector<const model::Survey*>& surveys) {
   Dealt dealt;
   std::map<std::string, std::vector<int>> ranks_by_gpu;
   for (const model::Survey* survey : surveys) {
-    const std::vector<model::Gpu>& gpus = survey->inventory.gpus;
-    for (const model::Gpu& gpu : gpus)
+    const std::vector<model::CudaDevice>& gpus = survey->inventory.gpus;
+    for (const model::CudaDevice& gpu : gpus)
       dealt.visible.insert(identity_of(gpu));
     for (int rank : survey->ranks) {
       std::size_t place = dealt.ranks++;
@@ -112,7 +112,7 @@ Finding finding_of(const Dealt& dealt) {
 void check_order(const std::vector<const model::Survey*>& surveys, Findings& into) {
   const model::Survey& first = *surveys.front();
   std::set<std::string> models;
-  for (const model::Gpu& gpu : first.inventory.gpus)
+  for (const model::CudaDevice& gpu : first.inventory.gpus)
     models.insert(gpu.name);
   bool by_address = std::any_of(surveys.begin(), surveys.end(), [](const model::Survey* survey) {
     return value_or_not_set(*survey, "CUDA_DEVICE_ORDER") == "PCI_BUS_ID";

@@ -11,7 +11,7 @@
 namespace ncclprobe::analysis::doctor {
 namespace {
 
-const model::Host* surveyed_host(const Case& one, int rank) {
+const model::HostInventory* surveyed_host(const Case& one, int rank) {
   for (const model::Survey& survey : one.surveys)
     if (std::find(survey.ranks.begin(), survey.ranks.end(), rank) != survey.ranks.end())
       return &survey.inventory;
@@ -44,7 +44,7 @@ struct Passed {
   std::string seen;
 };
 
-Passed passed_by(const model::Host& on, const ChosenTransport& chosen) {
+Passed passed_by(const model::HostInventory& on, const ChosenTransport& chosen) {
   const topology::Host& host = on.topology;
   const topology::Gpu* from = gpu_of(host, chosen.from_gpu);
   const topology::Gpu* to = gpu_of(host, chosen.to_gpu);
@@ -72,8 +72,8 @@ void judge(const Case& one, const SmokeTest& smoke_test, Findings& into) {
   std::vector<std::string> near;
   std::vector<std::string> far;
   for (const ChosenTransport& chosen : smoke_test.transports) {
-    const model::Host* from = surveyed_host(one, chosen.from_rank);
-    const model::Host* to = surveyed_host(one, chosen.to_rank);
+    const model::HostInventory* from = surveyed_host(one, chosen.from_rank);
+    const model::HostInventory* to = surveyed_host(one, chosen.to_rank);
     if (from == nullptr || to == nullptr || from->boot_id != to->boot_id)
       continue;
     ++within;

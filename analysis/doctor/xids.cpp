@@ -17,7 +17,7 @@ constexpr std::int64_t k_hour_s = 3600;
 constexpr std::int64_t k_old_s = 24 * k_hour_s;
 
 // NVIDIA's catalogue has no action for some Xids; for these, the log cause decides.
-bool is_only_a_warning(const knowledge::Xid& xid) {
+bool is_only_a_warning(const knowledge::XidMeaning& xid) {
   const auto& causes = knowledge::log_causes();
   return std::any_of(causes.begin(), causes.end(), [&](const knowledge::LogCause& one) {
     return one.id == xid.cause && one.severity == knowledge::CauseSeverity::warn;
@@ -29,7 +29,7 @@ bool spares_the_gpu(const model::Xid& seen) {
   constexpr int k_cleanup = 45; // another Xid caused it, and is judged instead
   if (seen.number == k_cleanup)
     return true;
-  const knowledge::Xid* known = knowledge::xid(seen.number);
+  const knowledge::XidMeaning* known = knowledge::xid(seen.number);
   if (known == nullptr)
     return false;
   return known->immediate.empty()
@@ -38,7 +38,7 @@ bool spares_the_gpu(const model::Xid& seen) {
 }
 
 std::string meaning_of(int number) {
-  const knowledge::Xid* known = knowledge::xid(number);
+  const knowledge::XidMeaning* known = knowledge::xid(number);
   if (known == nullptr)
     return fmt::format("Xid {}: not in our table", number);
   return fmt::format("Xid {} ({}): {}{}{}", number, known->mnemonic, known->meaning,

@@ -26,13 +26,13 @@ const topology::Host& topology_of(const model::RunHeader& header, const model::R
 }
 
 // The one-way rate of a link of the generation that GPUs of this compute capability have.
-std::optional<double> nvlink_gb_per_s(const model::Gpu& gpu) {
+std::optional<double> nvlink_gb_per_s(const model::CudaDevice& gpu) {
   auto capability = knowledge::parse_compute_capability(gpu.compute_capability);
   return capability ? knowledge::nvlink_gb_per_s(*capability) : std::nullopt;
 }
 
 // The topology numbers GPUs as nvidia-smi does.
-const topology::Gpu* in_topology(const topology::Host& host, const model::Gpu* gpu) {
+const topology::Gpu* in_topology(const topology::Host& host, const model::CudaDevice* gpu) {
   auto bus_id = gpu ? topology::normal_bus_id(gpu->pci_bus_id) : std::nullopt;
   auto found = std::find_if(host.gpus.begin(), host.gpus.end(), [&](const topology::Gpu& one) {
     return bus_id && one.bus_id && *one.bus_id == *bus_id;
@@ -41,8 +41,8 @@ const topology::Gpu* in_topology(const topology::Host& host, const model::Gpu* g
 }
 
 // What the inventory knows about the path between two GPUs.
-std::optional<P2pLimit> topology_limit(const topology::Host& host, const model::Gpu& source,
-                                       const model::Gpu& target) {
+std::optional<P2pLimit> topology_limit(const topology::Host& host, const model::CudaDevice& source,
+                                       const model::CudaDevice& target) {
   const topology::Gpu* from = in_topology(host, &source);
   const topology::Gpu* to = in_topology(host, &target);
   if (!from || !to)
@@ -55,7 +55,7 @@ std::optional<P2pLimit> topology_limit(const topology::Host& host, const model::
   return P2pLimit{ceiling.gb_per_s, ceiling.derivation, path.path.label()};
 }
 
-P2pLimit host_limit(const topology::Host& host, const model::Gpu* gpu) {
+P2pLimit host_limit(const topology::Host& host, const model::CudaDevice* gpu) {
   if (const topology::Gpu* known = in_topology(host, gpu)) {
     topology::Ceiling ceiling = topology::host_ceiling(host, known->index);
     if (ceiling.gb_per_s)
@@ -82,8 +82,8 @@ P2pLimit p2p_limit(const model::RunHeader& header, const model::P2pTransfer& tra
     return host_limit(topology_of(header, *to), gpu_of(header, *to));
   if (from->host != to->host)
     return {std::nullopt, "the network between the hosts is unknown", "network"};
-  const model::Gpu* source = gpu_of(header, *from);
-  const model::Gpu* target = gpu_of(header, *to);
+  const model::CudaDevice* source = gpu_of(header, *from);
+  const model::CudaDevice* target = gpu_of(header, *to);
   if (from == to || !source || !target)
     return {std::nullopt, "not known", from == to ? "own" : "?"};
   if (auto limit = topology_limit(topology_of(header, *from), *source, *target))

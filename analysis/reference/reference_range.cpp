@@ -177,11 +177,11 @@ void judge_by_ceiling(const NodeLinks& links, const MeasuredFigure& figure, Rang
 
 } // namespace
 
-std::optional<NodeLinks> node_links(const model::Host& host) {
+std::optional<NodeLinks> node_links(const model::HostInventory& host) {
   if (host.gpus.empty())
     return std::nullopt;
-  const model::Gpu& first = host.gpus.front();
-  for (const model::Gpu& one : host.gpus)
+  const model::CudaDevice& first = host.gpus.front();
+  for (const model::CudaDevice& one : host.gpus)
     if (one.name != first.name || one.nvlinks != first.nvlinks)
       return std::nullopt;
   NodeLinks links;

@@ -22,7 +22,7 @@ struct NodeLinks {
   std::optional<double> pcie_gb_per_s;   // theoretical
 };
 // From an inventory. Nothing if the host has no GPUs, or GPUs of different models or links.
-std::optional<NodeLinks> node_links(const model::Host& host);
+std::optional<NodeLinks> node_links(const model::HostInventory& host);
 
 struct MeasuredFigure {
   // "p2p" (copy engines), "p2p_sm_write", "p2p_sm_read" (kernels), each also "..._bidirectional";

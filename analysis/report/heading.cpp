@@ -24,7 +24,7 @@ constexpr int k_heading_hang = 13;
 // "host a", "hosts a, b", "4 hosts a, b, ... d".
 std::string describe_hosts(const RunHeader& header) {
   std::vector<std::string> names;
-  for (const model::Host& host : header.hosts)
+  for (const model::HostInventory& host : header.hosts)
     names.push_back(printable(host.hostname));
   std::string list = names.size() <= 4
                          ? join(names, ", ")
@@ -36,7 +36,7 @@ std::string describe_hosts(const RunHeader& header) {
 std::string describe_gpus(const RunHeader& header) {
   std::map<std::string, std::set<std::pair<int, int>>> devices; // (host, device) by GPU name
   for (const model::RankPlace& place : header.ranks)
-    if (const model::Gpu* gpu = gpu_of(header, place))
+    if (const model::CudaDevice* gpu = gpu_of(header, place))
       devices[gpu->name].insert({place.host, place.device});
   std::vector<std::string> parts;
   for (const auto& [name, of_name] : devices)
@@ -54,14 +54,14 @@ std::string describe_machine(const RunHeader& header) {
     return fmt::format("{} on {}, {}", gpus.empty() ? "GPUs not listed" : gpus, hosts, ranks);
   }
   std::map<std::string, int> models;
-  for (const model::Host& host : header.hosts)
+  for (const model::HostInventory& host : header.hosts)
     ++models[printable(host.cpu_model)];
   std::vector<std::string> cpus;
   for (const auto& [name, count] : models)
     if (!name.empty())
       cpus.push_back(count == 1 ? name : fmt::format("{} ({} hosts)", name, count));
   int allowed = 0;
-  for (const model::Host& host : header.hosts)
+  for (const model::HostInventory& host : header.hosts)
     allowed += host.cpus_allowed;
   return fmt::format(
       "{} CPU {} on {}{}{}{}", header.ranks.size(), header.ranks.size() == 1 ? "rank" : "ranks",
@@ -73,7 +73,7 @@ std::string describe_machine(const RunHeader& header) {
 std::string describe_library(const RunHeader& header, const std::string& name,
                              const std::string& title) {
   std::map<std::string, std::vector<std::string>> hosts_by_version;
-  for (const model::Host& host : header.hosts)
+  for (const model::HostInventory& host : header.hosts)
     if (const model::Library* library = host.library(name))
       if (!library->version.empty())
         hosts_by_version[printable(library->version)].push_back(printable(host.hostname));
@@ -267,7 +267,7 @@ TablePtr memory_table(const model::Run& run) {
 Object run_value(const RunSummary& run, const ConditionSummary& conditions) {
   const RunHeader& header = run.header;
   List hosts;
-  for (const model::Host& host : header.hosts)
+  for (const model::HostInventory& host : header.hosts)
     hosts.push_back(described(host));
   List ranks;
   for (const model::RankPlace& place : header.ranks)

@@ -140,7 +140,7 @@ void add_step_notes(std::vector<Block>& blocks, const std::vector<const StepResu
 // All steps of one kind, with any ranks, parts and settings.
 class KindSections {
 public:
-  KindSections(const RunFigures& run, const StepFigures& steps, const Report& data,
+  KindSections(const RunFigures& run, const StepTableData& steps, const Report& data,
                const StepResult& first)
       : run_(run), all_(steps.rows) {
     for (const auto& [key, value] : data.data)
@@ -333,7 +333,7 @@ Section step_reading_section() {
 Report step_report(const RunFigures& figures) {
   if (figures.steps.empty())
     return {};
-  const auto found = std::make_shared<const StepFigures>(figures);
+  const auto found = std::make_shared<const StepTableData>(figures);
   const bool synthetic = is_synthetic(figures.run);
   Report report{.data = {{"steps", steps_table(found->rows, synthetic)},
                          {"overlap", overlap_table(found->overlaps, synthetic)},

@@ -132,7 +132,7 @@ Object account_value(const ScalingPoint& point) {
 
 } // namespace
 
-StepFigures::StepFigures(const RunFigures& run) : overlaps(steps::overlaps(run.steps)) {
+StepTableData::StepTableData(const RunFigures& run) : overlaps(steps::overlaps(run.steps)) {
   const auto channels = channels_of_steps(run);
   for (const StepResult& step : run.steps) {
     StepRow row{.step = &step, .against = run.verdicts.of(*step.pooled)};

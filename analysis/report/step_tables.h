@@ -24,10 +24,10 @@ struct StepRow {
 };
 
 // The objects to which the tables point. The run's figures must stay.
-struct StepFigures {
-  explicit StepFigures(const RunFigures& run);
-  StepFigures(const StepFigures&) = delete;
-  StepFigures& operator=(const StepFigures&) = delete;
+struct StepTableData {
+  explicit StepTableData(const RunFigures& run);
+  StepTableData(const StepTableData&) = delete;
+  StepTableData& operator=(const StepTableData&) = delete;
 
   const std::vector<steps::Overlap> overlaps;
   std::vector<StepRow> rows; // as RunFigures::steps

@@ -22,7 +22,7 @@ NodeLinks ceilings(const model::Run& run) {
   if (run.header.hosts.empty())
     return {};
   NodeLinks links = node_links(run.header.hosts.front()).value_or(NodeLinks{});
-  for (const model::Host& host : run.header.hosts) {
+  for (const model::HostInventory& host : run.header.hosts) {
     NodeLinks other = node_links(host).value_or(NodeLinks{});
     if (other.nvlink_gb_per_s != links.nvlink_gb_per_s)
       links.nvlink_gb_per_s.reset();

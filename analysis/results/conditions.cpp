@@ -36,11 +36,12 @@ namespace {
 std::map<int, int> ranks_beside(const model::RunHeader& header) {
   std::map<std::pair<int, std::string>, int> ranks_on;
   for (const model::RankPlace& place : header.ranks)
-    if (const model::Gpu* gpu = gpu_of(header, place))
+    if (const model::CudaDevice* gpu = gpu_of(header, place))
       ++ranks_on[{place.host, gpu->pci_bus_id}];
   std::map<int, int> beside;
   for (const model::RankPlace& place : header.ranks)
-    if (const model::Gpu* gpu = gpu_of(header, place); gpu != nullptr && !gpu->pci_bus_id.empty())
+    if (const model::CudaDevice* gpu = gpu_of(header, place);
+        gpu != nullptr && !gpu->pci_bus_id.empty())
       beside[place.rank] = ranks_on.at({place.host, gpu->pci_bus_id});
   return beside;
 }

@@ -7,12 +7,12 @@
 
 namespace ncclprobe::analysis {
 
-const model::Gpu* gpu_of(const model::RunHeader& header, const model::RankPlace& place) {
+const model::CudaDevice* gpu_of(const model::RunHeader& header, const model::RankPlace& place) {
   if (place.host < 0 || place.host >= std::ssize(header.hosts))
     return nullptr;
   const auto& gpus = header.hosts[place.host].gpus;
-  auto found =
-      std::ranges::find_if(gpus, [&](const model::Gpu& gpu) { return gpu.index == place.device; });
+  auto found = std::ranges::find_if(
+      gpus, [&](const model::CudaDevice& gpu) { return gpu.index == place.device; });
   return found == gpus.end() ? nullptr : &*found;
 }
 

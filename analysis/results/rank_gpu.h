@@ -7,6 +7,6 @@
 namespace ncclprobe::analysis {
 
 // The GPU of a rank with this place; null: it has none, or its host did not report it.
-const model::Gpu* gpu_of(const model::RunHeader& header, const model::RankPlace& place);
+const model::CudaDevice* gpu_of(const model::RunHeader& header, const model::RankPlace& place);
 
 } // namespace ncclprobe::analysis

@@ -32,7 +32,7 @@ public:
       for (std::size_t m = 0; m < one.groups.size(); ++m)
         for (int rank : one.groups[m])
           group_of_[{rank, declaration}] = static_cast<int>(m);
-      for (const Exchange& exchange : one.exchanges)
+      for (const PeerExchange& exchange : one.exchanges)
         exchange_of_[{exchange.rank, declaration}] = &exchange;
     }
     for (const RankStep& step : cell.steps)
@@ -69,7 +69,7 @@ private:
 
   // Ranks that end together transfer as long as the one that came last. Otherwise a rank transfers
   // at most as long as the longest of its partners.
-  std::int64_t partners_ns(const RankStep& step, const Exchange& exchange) const {
+  std::int64_t partners_ns(const RankStep& step, const PeerExchange& exchange) const {
     auto length_of = [&](const RankStretch& one) {
       return length_ns_.at({step.batch, step.iteration, one.declaration, one.rank});
     };
@@ -81,7 +81,7 @@ private:
   }
 
   std::map<RankStretch, int> group_of_;
-  std::map<RankStretch, const Exchange*> exchange_of_;
+  std::map<RankStretch, const PeerExchange*> exchange_of_;
   std::map<Key, std::int64_t> shortest_ns_;
   std::map<Key, std::int64_t> length_ns_;
 };
@@ -123,7 +123,7 @@ StepTimes times_of(const CellSteps& cell, const TransferTimes& transfers, const 
   for (Spans* set : {&busy.compute, &busy.communication, &busy.transfer, &busy.memory})
     *set = timeline::unite(std::move(*set));
   const Spans window{step.window};
-  const timeline::StepParts parts = timeline::parts_of(busy, window).front();
+  const timeline::TimeParts parts = timeline::parts_of(busy, window).front();
   auto ns = [](std::int64_t value) { return static_cast<double>(value); };
   StepTimes times{.step_ns = ns(parts.length_ns),
                   .compute_ns = ns(parts.compute_ns),

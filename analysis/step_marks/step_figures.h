@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/step_marks/step_marks.h"
-#include "analysis/timeline/step_parts.h"
+#include "analysis/timeline/time_parts.h"
 
 #include <cstddef>
 #include <map>

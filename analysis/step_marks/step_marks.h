@@ -25,7 +25,7 @@ struct RankStretch {
 };
 
 // The stretches that contain the other sides of a rank's sends and receives.
-struct Exchange {
+struct PeerExchange {
   int rank = 0; // global
   std::vector<RankStretch> partners;
   // All partners also exchange with each other (two ranks always do): then they end together.
@@ -48,7 +48,7 @@ struct StretchDecl {
   std::vector<std::vector<int>> groups;
   // By rank. A rank that is neither here nor in a group has an unknown wait: a broadcast, messages
   // without their other side, or sequential messages with several ranks.
-  std::vector<Exchange> exchanges;
+  std::vector<PeerExchange> exchanges;
 };
 
 // The parts of a schedule's step.

@@ -15,29 +15,29 @@ namespace {
 struct Quantity {
   const char* name;
   double (*of_marks)(const StepTimes&);
-  std::int64_t (*of_trace)(const timeline::StepParts&);
+  std::int64_t (*of_trace)(const timeline::TimeParts&);
   bool (*is_counted)(model::Activity);
   bool is_optional = false; // omitted if nothing counts
 };
 
 constexpr Quantity k_quantities[]{
     {"step", [](const StepTimes& t) { return t.step_ns; },
-     [](const timeline::StepParts& p) { return p.length_ns; },
+     [](const timeline::TimeParts& p) { return p.length_ns; },
      [](model::Activity) { return false; }},
     {"computation", [](const StepTimes& t) { return t.compute_ns; },
-     [](const timeline::StepParts& p) { return p.compute_ns; },
+     [](const timeline::TimeParts& p) { return p.compute_ns; },
      [](model::Activity a) {
        return a != model::Activity::communication && a != model::Activity::note &&
               a != model::Activity::host_copy;
      }},
     {"communication", [](const StepTimes& t) { return t.communication_ns; },
-     [](const timeline::StepParts& p) { return p.communication_ns; },
+     [](const timeline::TimeParts& p) { return p.communication_ns; },
      [](model::Activity a) { return a == model::Activity::communication; }},
     {"communication (uncovered, exposed)", [](const StepTimes& t) { return t.exposed_ns(); },
-     [](const timeline::StepParts& p) { return p.exposed_ns(); },
+     [](const timeline::TimeParts& p) { return p.exposed_ns(); },
      [](model::Activity a) { return a == model::Activity::communication; }},
     {"input copy (uncovered, exposed)", [](const StepTimes& t) { return t.exposed_copy_ns; },
-     [](const timeline::StepParts& p) { return p.memory_ns; },
+     [](const timeline::TimeParts& p) { return p.memory_ns; },
      [](model::Activity a) { return a == model::Activity::host_copy; }, true}};
 
 } // namespace

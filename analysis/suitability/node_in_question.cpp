@@ -12,7 +12,7 @@ namespace {
 
 using knowledge::VersionNumber;
 
-std::string text_of(const model::Host& host, std::string_view library) {
+std::string text_of(const model::HostInventory& host, std::string_view library) {
   const model::Library* found = host.library(library);
   return found == nullptr ? "" : found->version;
 }
@@ -29,7 +29,7 @@ std::optional<VersionNumber> cuda_of_driver(const std::string& text) {
 }
 
 // The models of its name that match the observed data.
-Result<GpuInQuestion> seen_gpu(const model::Gpu& seen) {
+Result<GpuInQuestion> seen_gpu(const model::CudaDevice& seen) {
   const double gb = static_cast<double>(seen.memory_bytes) / 1e9;
   GpuInQuestion gpu{.name = seen.name,
                     .capability = {},
@@ -46,9 +46,10 @@ Result<GpuInQuestion> seen_gpu(const model::Gpu& seen) {
   return gpu;
 }
 
-Result<std::vector<NodeInQuestion>> nodes_of_hosts(const std::vector<const model::Host*>& hosts) {
+Result<std::vector<NodeInQuestion>>
+nodes_of_hosts(const std::vector<const model::HostInventory*>& hosts) {
   std::vector<NodeInQuestion> nodes;
-  for (const model::Host* host : hosts) {
+  for (const model::HostInventory* host : hosts) {
     if (host->gpus.empty())
       continue;
     NCCLPROBE_TRY_ASSIGN(NodeInQuestion node, node_of(*host));
@@ -97,13 +98,13 @@ Result<NodeInQuestion> named_node(const std::string& gpu) {
   return node;
 }
 
-Result<NodeInQuestion> node_of(const model::Host& host) {
+Result<NodeInQuestion> node_of(const model::HostInventory& host) {
   NodeInQuestion node{.name = host.hostname};
   const std::string driver = text_of(host, "cuda_driver");
   node.driver = version_in(driver);
   node.software = {cuda_of_driver(driver), version_in(text_of(host, "cuda_runtime")),
                    version_in(text_of(host, "nccl")), std::nullopt};
-  for (const model::Gpu& one : host.gpus) {
+  for (const model::CudaDevice& one : host.gpus) {
     auto same = std::find_if(node.gpus.begin(), node.gpus.end(), [&](const auto& gpu) {
       return gpu.name == one.name && gpu.nvlinks == one.nvlinks;
     });
@@ -118,9 +119,9 @@ Result<NodeInQuestion> node_of(const model::Host& host) {
 }
 
 Result<std::vector<NodeInQuestion>> nodes_of(const doctor::Case& one) {
-  std::vector<const model::Host*> hosts;
+  std::vector<const model::HostInventory*> hosts;
   for (const model::Survey& survey : one.surveys)
-    if (std::none_of(hosts.begin(), hosts.end(), [&](const model::Host* host) {
+    if (std::none_of(hosts.begin(), hosts.end(), [&](const model::HostInventory* host) {
           return host->hostname == survey.inventory.hostname &&
                  host->boot_id == survey.inventory.boot_id;
         }))
@@ -135,8 +136,8 @@ Result<std::vector<NodeInQuestion>> nodes_of(const doctor::Case& one) {
 }
 
 Result<std::vector<NodeInQuestion>> nodes_of(const model::Run& run) {
-  std::vector<const model::Host*> hosts;
-  for (const model::Host& host : run.header.hosts)
+  std::vector<const model::HostInventory*> hosts;
+  for (const model::HostInventory& host : run.header.hosts)
     hosts.push_back(&host);
   NCCLPROBE_TRY_ASSIGN(auto nodes, nodes_of_hosts(hosts));
   for (NodeInQuestion& node : nodes)

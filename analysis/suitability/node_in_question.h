@@ -31,7 +31,7 @@ struct NodeInQuestion {
 // For a GPU by its name; errors as gpu_in_question.
 base::Result<NodeInQuestion> named_node(const std::string& gpu);
 // Errors: invalid_argument for a GPU of unknown model without a compute capability.
-base::Result<NodeInQuestion> node_of(const model::Host& host);
+base::Result<NodeInQuestion> node_of(const model::HostInventory& host);
 // The hosts of a stored examination, or of a run. Errors: not_found if there is no GPU.
 base::Result<std::vector<NodeInQuestion>> nodes_of(const doctor::Case& one);
 base::Result<std::vector<NodeInQuestion>> nodes_of(const model::Run& run);

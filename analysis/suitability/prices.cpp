@@ -41,7 +41,7 @@ base::Result<double> price_per_gpu(const model::Run& run, const Prices& prices) 
   std::set<std::string> without;
   double sum = 0;
   for (const model::RankPlace& place : run.header.ranks) {
-    const model::Gpu* gpu = gpu_of(run.header, place);
+    const model::CudaDevice* gpu = gpu_of(run.header, place);
     std::string name = gpu == nullptr ? "" : gpu->name;
     auto price = price_of(name, knowledge::find_gpu_models(name), prices);
     if (!price)

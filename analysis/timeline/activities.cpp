@@ -94,7 +94,7 @@ void add_device(const DeviceColumns& columns, Table table, const LongDurations& 
       ++out.without_times;
       continue;
     }
-    Activity activity;
+    DeviceActivity activity;
     activity.start_ns = static_cast<std::int64_t>(columns.start_ns[i]);
     activity.end_ns = activity.start_ns + longs.length(columns.start_ns[i], columns.duration_ns[i]);
     activity.ready_ns = activity.start_ns;
@@ -120,7 +120,7 @@ void add_nccl(const RankTrace& trace, const OperationIndex& operations, const Nc
       continue;
     }
     const auto& row = trace.nccl_operations[i];
-    Activity activity;
+    DeviceActivity activity;
     activity.start_ns = times.spans[i].begin;
     activity.end_ns = times.spans[i].end;
     activity.ready_ns = activity.start_ns;
@@ -161,7 +161,7 @@ Activities activities_of(const RankTrace& trace, const OperationIndex& operation
   add_device(trace.copies, Table::copy, {trace.long_durations, Table::copy}, operations, pass, out);
   if (trace.kernels.size() == 0 && !trace.nccl_operations.empty())
     add_nccl(trace, operations, nccl, out);
-  auto earlier = [](const Activity& a, const Activity& b) {
+  auto earlier = [](const DeviceActivity& a, const DeviceActivity& b) {
     return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns < b.end_ns;
   };
   if (!std::is_sorted(out.all.begin(), out.all.end(), earlier))
@@ -230,7 +230,7 @@ StepWindows step_windows(const Activities& activities, const OperationIndex& ope
   };
   std::vector<Extent> extents(keys.size());
   Extent whole;
-  for (const Activity& activity : activities.all) {
+  for (const DeviceActivity& activity : activities.all) {
     whole.first = std::min(whole.first, activity.start_ns);
     whole.last = std::max(whole.last, activity.end_ns);
     if (activity.step == k_no_step || activity.kind == Class::helper)

@@ -54,7 +54,7 @@ private:
 // Kinds of device activity. memory: copies and sets, by anybody. helper: ncclprobe's own.
 enum class Class : std::uint8_t { compute, communication, memory, helper };
 
-struct Activity {
+struct DeviceActivity {
   std::int64_t start_ns = 0; // rank's clock
   std::int64_t end_ns = 0;
   // A collective's last rank had begun: time before that was waiting. start_ns if it is unknown.
@@ -83,7 +83,7 @@ struct NcclTimes {
 NcclTimes nccl_times(const RankTrace& trace, const std::optional<ClockModel>& gpu);
 
 struct Activities {
-  std::vector<Activity> all;       // by start
+  std::vector<DeviceActivity> all; // by start
   std::uint64_t without_times = 0; // left out
   // No kernels were traced: NCCL's reports of its channels stand for communication.
   bool from_nccl = false;

@@ -82,7 +82,8 @@ NcclChoices nccl_choices(const RankTrace& trace, const NcclTimes& times, const J
   NcclChoices out;
   for (std::size_t i = 0; i < trace.nccl_operations.size(); ++i) {
     const auto& row = trace.nccl_operations[i];
-    const Activity* activity = activity_of[i] > 0 ? &activities.all[activity_of[i] - 1] : nullptr;
+    const DeviceActivity* activity =
+        activity_of[i] > 0 ? &activities.all[activity_of[i] - 1] : nullptr;
     const std::uint32_t step =
         activity != nullptr ? activity->step : operations.step_of(row.operation);
     if (!operations.steps().empty() && step == k_no_step)

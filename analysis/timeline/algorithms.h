@@ -42,7 +42,7 @@ struct NcclChoiceTime {
 };
 using NcclChoices = std::map<NcclChoice, NcclChoiceTime>;
 
-// Within the steps, if there are any. Uses Activity::ready_ns.
+// Within the steps, if there are any. Uses DeviceActivity::ready_ns.
 NcclChoices nccl_choices(const RankTrace& trace, const NcclTimes& times, const Joined& joined,
                          const Activities& activities, const OperationIndex& operations);
 void add(NcclChoices& to, const NcclChoices& from);

@@ -92,7 +92,7 @@ base::Result<Parts> parts_of(const TraceSource& source, const TextTraits& traits
   for (const CollectivePart& part : reading.parts) {
     if (!part.needs_all || is_held_out(part.key))
       continue;
-    const Activity& activity = activities.all[part.activity];
+    const DeviceActivity& activity = activities.all[part.activity];
     Part one{part.key, activity.start_ns, activity.end_ns};
     // The host hears late: the end is a bound; the begin is only bounded by the call.
     if (activities.from_nccl && !parts.by_gpu)

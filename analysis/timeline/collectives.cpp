@@ -52,7 +52,7 @@ std::vector<CollectivePart> collective_parts(const RankTrace& trace, const Activ
   std::unordered_map<std::uint64_t, std::uint16_t> times_seen; // by operation and name
   bool has_steps = !operations.steps().empty();
   for (std::size_t i = 0; i < activities.all.size(); ++i) {
-    const Activity& activity = activities.all[i];
+    const DeviceActivity& activity = activities.all[i];
     if (activity.kind != Class::communication || (has_steps && activity.step == k_no_step))
       continue;
     const OperationRow* row = operations.find(activity.operation);
@@ -124,7 +124,7 @@ void CollectiveTable::add(const CollectivePart& part, std::int64_t start_ns, std
     at = all_.size();
     index_.emplace(part.key, static_cast<std::uint32_t>(*at));
     keys_.push_back(part.key);
-    Collective fresh;
+    CollectiveSummary fresh;
     fresh.kind = part.kind;
     fresh.step = part.step;
     fresh.expected_ranks = part.expected_ranks;
@@ -132,7 +132,7 @@ void CollectiveTable::add(const CollectivePart& part, std::int64_t start_ns, std
     fresh.is_held_out = is_held_out(part.key);
     all_.push_back(fresh);
   }
-  Collective& collective = all_[*at];
+  CollectiveSummary& collective = all_[*at];
   ++collective.ranks;
   if (start_ns < collective.first_start_ns) {
     collective.first_start_ns = start_ns;
@@ -153,7 +153,7 @@ void CollectiveTable::add(const CollectivePart& part, std::int64_t start_ns, std
   }
 }
 
-const Collective* CollectiveTable::find(const CollectiveKey& key, std::size_t& hint) const {
+const CollectiveSummary* CollectiveTable::find(const CollectiveKey& key, std::size_t& hint) const {
   auto at = place(key, hint);
   return at ? &all_[*at] : nullptr;
 }

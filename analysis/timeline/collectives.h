@@ -56,7 +56,7 @@ std::vector<CollectivePart> collective_parts(const RankTrace& trace, const Activ
                                              const TextTraits& traits, const TraceSource& source);
 
 // Summary of a collective over all ranks, of constant size. Times are aligned.
-struct Collective {
+struct CollectiveSummary {
   std::int64_t first_start_ns = INT64_MAX;
   std::int64_t last_start_ns = INT64_MIN;
   std::int64_t second_last_start_ns = INT64_MIN;
@@ -83,11 +83,11 @@ public:
   void add(const CollectivePart& part, std::int64_t start_ns, std::int64_t end_ns, int rank);
   // Null: unknown. Ranks ask in nearly the same order, so `hint`, kept by the caller from 0 on,
   // usually avoids the search.
-  const Collective* find(const CollectiveKey& key, std::size_t& hint) const;
-  std::size_t index_of(const Collective& collective) const {
+  const CollectiveSummary* find(const CollectiveKey& key, std::size_t& hint) const;
+  std::size_t index_of(const CollectiveSummary& collective) const {
     return static_cast<std::size_t>(&collective - all_.data());
   }
-  const std::vector<Collective>& all() const { return all_; }
+  const std::vector<CollectiveSummary>& all() const { return all_; }
   // The first of all() belong to the first added rank, in its order.
   std::size_t of_first_rank() const { return of_first_rank_.value_or(all_.size()); }
 
@@ -95,7 +95,7 @@ private:
   std::optional<std::size_t> place(const CollectiveKey& key, std::size_t& hint) const;
 
   std::vector<CollectiveKey> keys_;
-  std::vector<Collective> all_;
+  std::vector<CollectiveSummary> all_;
   std::unordered_map<CollectiveKey, std::uint32_t, Hash> index_;
   std::size_t hint_ = 0;
   int first_rank_ = -1;

@@ -21,7 +21,7 @@ public:
       calls_.emplace_back(row.correlation, static_cast<std::int64_t>(row.start_ns));
     std::sort(calls_.begin(), calls_.end());
   }
-  std::optional<std::int64_t> of(const Activity& activity) const {
+  std::optional<std::int64_t> of(const DeviceActivity& activity) const {
     auto call = std::lower_bound(calls_.begin(), calls_.end(),
                                  std::pair{activity.correlation, std::int64_t{INT64_MIN}});
     if (activity.correlation != 0 && call != calls_.end() && call->first == activity.correlation)
@@ -60,7 +60,7 @@ public:
   }
   // Did the stream, between the launches of the two, get a wait for something later than the end of
   // `before`?
-  bool held(const Activity& before, const Activity& after) const {
+  bool held(const DeviceActivity& before, const DeviceActivity& after) const {
     auto waits = waits_.find(after.stream);
     if (waits == waits_.end())
       return false;
@@ -126,7 +126,7 @@ ByCell<Gaps> find_gaps(const RankTrace& trace, const Activities& activities,
   Launches launches(trace, operations);
   EventWaits events(trace);
   bool has_steps = !operations.steps().empty();
-  auto same_batch = [&](const Activity& a, const Activity& b) {
+  auto same_batch = [&](const DeviceActivity& a, const DeviceActivity& b) {
     if (!has_steps)
       return true;
     if (a.step == k_no_step || b.step == k_no_step)
@@ -138,11 +138,11 @@ ByCell<Gaps> find_gaps(const RankTrace& trace, const Activities& activities,
   ByCell<Gaps> gaps;
   const bool events_traced =
       !trace.api.empty() || !trace.synchronizations.empty() || !trace.device_events.empty();
-  std::vector<const Activity*> last; // of each stream: the one that ended last
-  for (const Activity& activity : activities.all) {
+  std::vector<const DeviceActivity*> last; // of each stream: the one that ended last
+  for (const DeviceActivity& activity : activities.all) {
     if (activity.stream >= last.size())
       last.resize(activity.stream + 1u);
-    const Activity*& before = last[activity.stream];
+    const DeviceActivity*& before = last[activity.stream];
     if (before != nullptr && activity.start_ns > before->end_ns && before->kind != Class::helper &&
         activity.kind != Class::helper && same_batch(*before, activity)) {
       auto launched = launches.of(activity);

@@ -36,7 +36,7 @@ public:
 
 private:
   // Outside the analysed time: between the steps, if there are any.
-  bool is_outside(const Activity& activity) const {
+  bool is_outside(const DeviceActivity& activity) const {
     return has_steps_ && activity.step == k_no_step;
   }
 
@@ -80,7 +80,7 @@ private:
   }
 
   // A kernel of a send, a receive or a group of them.
-  bool may_send(const Activity& activity) const {
+  bool may_send(const DeviceActivity& activity) const {
     if (activity.kind != Class::communication || is_outside(activity) || activity.nccl > 0)
       return false;
     const trace::OperationRow* row = operations_.find(activity.operation);
@@ -96,7 +96,7 @@ private:
     std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> kernels_of; // by operation
     std::vector<std::uint32_t> order;
     for (std::uint32_t i = 0; i < activities_.all.size(); ++i) {
-      const Activity& activity = activities_.all[i];
+      const DeviceActivity& activity = activities_.all[i];
       if (!may_send(activity))
         continue;
       auto& kernels = kernels_of[activity.operation];

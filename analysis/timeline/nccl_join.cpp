@@ -41,7 +41,7 @@ public:
 
   void join(std::uint32_t operation, std::uint32_t activity, std::uint64_t& count) {
     out_.activity_of[operation] = activity + 1;
-    Activity& kernel = activities_.all[activity];
+    DeviceActivity& kernel = activities_.all[activity];
     if (kernel.nccl != 0)
       return;
     kernel.nccl = operation + 1;
@@ -107,7 +107,7 @@ Joined join_nccl(const RankTrace& trace, const NcclTimes& times, double gpu_erro
   }
   if (activities.from_nccl || trace.nccl_operations.empty()) {
     if (!activities.from_nccl)
-      for (const Activity& activity : activities.all)
+      for (const DeviceActivity& activity : activities.all)
         counts.kernels += activity.kind == Class::communication;
     return out;
   }
@@ -137,7 +137,7 @@ Joined join_nccl(const RankTrace& trace, const NcclTimes& times, double gpu_erro
     ++counts.operations_joined;
     if (!times.on_rank_clock[i] || times.heard[i])
       continue;
-    const Activity& kernel = activities.all[out.activity_of[i] - 1];
+    const DeviceActivity& kernel = activities.all[out.activity_of[i] - 1];
     ++counts.channels_compared;
     std::int64_t outside_ns =
         std::max(kernel.start_ns - times.spans[i].begin, times.spans[i].end - kernel.end_ns);

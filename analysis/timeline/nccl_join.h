@@ -41,7 +41,7 @@ struct Joined {
   JoinCounts counts;
   std::vector<std::uint32_t> activity_of; // by row of nccl_operations: index + 1; 0: none
 };
-// Sets Activity::nccl, and shape to the elements. One kernel may contain several operations.
+// Sets DeviceActivity::nccl, and shape to the elements. One kernel may contain several operations.
 Joined join_nccl(const RankTrace& trace, const NcclTimes& times, double gpu_error_ns,
                  Activities& activities);
 

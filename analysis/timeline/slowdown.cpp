@@ -38,7 +38,7 @@ DurationsByKind durations_of(const Activities& activities, const OperationIndex&
   DurationsByKind out;
   KindCache kinds(out);
   bool has_steps = !operations.steps().empty();
-  auto measure = [&](const Activity& activity, Span span, CoverMeter& company) {
+  auto measure = [&](const DeviceActivity& activity, Span span, CoverMeter& company) {
     std::int64_t covered = company.covered(span);
     if (span.length() <= 0 || (has_steps && activity.step == k_no_step))
       return;
@@ -59,18 +59,19 @@ DurationsByKind durations_of(const Activities& activities, const OperationIndex&
       durations.overlapped_error_ns += activity.ready_error_ns;
     }
   };
-  std::vector<const Activity*> communication; // in the order in which they stop waiting
+  std::vector<const DeviceActivity*> communication; // in the order in which they stop waiting
   CoverMeter beside_communication(busy.communication);
-  for (const Activity& activity : activities.all) {
+  for (const DeviceActivity& activity : activities.all) {
     if (activity.kind == Class::compute)
       measure(activity, {activity.start_ns, activity.end_ns}, beside_communication);
     else if (activity.kind == Class::communication)
       communication.push_back(&activity);
   }
-  std::stable_sort(communication.begin(), communication.end(),
-                   [](const Activity* a, const Activity* b) { return a->ready_ns < b->ready_ns; });
+  std::stable_sort(
+      communication.begin(), communication.end(),
+      [](const DeviceActivity* a, const DeviceActivity* b) { return a->ready_ns < b->ready_ns; });
   CoverMeter beside_compute(busy.compute);
-  for (const Activity* activity : communication)
+  for (const DeviceActivity* activity : communication)
     measure(*activity, {activity->ready_ns, activity->end_ns}, beside_compute);
   return out;
 }

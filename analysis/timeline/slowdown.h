@@ -4,8 +4,8 @@
 
 #include "analysis/statistics/inference.h"
 #include "analysis/timeline/rank_trace.h"
-#include "analysis/timeline/step_parts.h"
 #include "analysis/timeline/thinned.h"
+#include "analysis/timeline/time_parts.h"
 
 #include <cmath>
 #include <cstdint>
@@ -24,7 +24,7 @@ struct KernelKind {
   std::uint32_t name = 0;
   std::int32_t cell = -1;
   std::int32_t operation_index = -1; // -1: no operation
-  std::uint32_t shape = 0;           // Activity::shape
+  std::uint32_t shape = 0;           // DeviceActivity::shape
   auto operator<=>(const KernelKind&) const = default;
 };
 

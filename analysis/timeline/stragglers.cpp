@@ -31,7 +31,7 @@ struct Blocks {
 };
 
 // References, so the collectives of one cell form a separate list.
-using Collectives = std::vector<const Collective*>;
+using Collectives = std::vector<const CollectiveSummary*>;
 
 // Collectives in the order of their steps; without steps, each is its own step.
 Blocks blocks_of(const Collectives& collectives, bool per_step) {
@@ -92,7 +92,7 @@ private:
     std::vector<double> skews, errors;
     std::vector<InBlock> in_blocks;
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      const Collective& one = *all_[i];
+      const CollectiveSummary& one = *all_[i];
       if (one.ranks < 2) {
         ++out_.skew.single;
         continue;
@@ -120,7 +120,7 @@ private:
   }
 
   // The delay of the last rank behind the second last; 0 if it is not significant.
-  Aligned delay_of(const Collective& one) const {
+  Aligned delay_of(const CollectiveSummary& one) const {
     const Aligned by{static_cast<double>(one.last_start_ns - one.second_last_start_ns),
                      clocks_.pair_error_ns(one.last_rank, one.second_last_rank, one.last_start_ns)};
     return by.is_shown() ? by : Aligned();
@@ -129,7 +129,7 @@ private:
   void delays() {
     std::vector<std::vector<double>> sums(ranks_.size(), std::vector<double>(blocks_.steps.size()));
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      const Collective& one = *all_[i];
+      const CollectiveSummary& one = *all_[i];
       if (!one.is_complete())
         continue;
       const Aligned by = delay_of(one);
@@ -159,7 +159,7 @@ private:
     std::vector<double> starts, errors;
     for (std::size_t i : sampled_) {
       starts.clear();
-      const Collective& one = table_.all()[sample_.collective(i)];
+      const CollectiveSummary& one = table_.all()[sample_.collective(i)];
       const std::uint32_t block = blocks_.of_collective[place_of(one)];
       const std::int64_t base = one.first_start_ns; // differences fit into a double
       for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
@@ -225,7 +225,7 @@ private:
     if (out_.per_step)
       return blocks_.step_of_collective;
     std::vector<ObservedCollective> observed;
-    for (const Collective* one : std::span(all_).first(of_first_rank_))
+    for (const CollectiveSummary* one : std::span(all_).first(of_first_rank_))
       observed.push_back({one->kind, one->first_start_ns, one->first_end_ns});
     const auto found = repeated_steps(observed);
     if (!found)
@@ -234,7 +234,7 @@ private:
     out_.lateness_per_step = true;
     out_.repeated_collectives = found->collectives;
     std::vector<std::uint32_t> steps;
-    for (const Collective* one : all_) {
+    for (const CollectiveSummary* one : all_) {
       auto after = std::ranges::upper_bound(found->steps, one->first_start_ns, {}, &Span::begin);
       const bool is_in =
           after != found->steps.begin() && one->first_start_ns < std::prev(after)->end;
@@ -281,7 +281,7 @@ private:
   }
 
   // Collectives are in the table's order.
-  std::size_t place_of(const Collective& one) const {
+  std::size_t place_of(const CollectiveSummary& one) const {
     return static_cast<std::size_t>(std::ranges::lower_bound(all_, &one) - all_.begin());
   }
 
@@ -325,7 +325,7 @@ ByCell<Stragglers> find_stragglers(const CollectiveTable& table, const StartSamp
     std::vector<std::size_t> sampled;
   };
   ByCell<OfCell> cells;
-  const std::vector<Collective>& all = table.all();
+  const std::vector<CollectiveSummary>& all = table.all();
   for (std::size_t i = 0; i < all.size(); ++i) {
     OfCell& cell = cells[all[i].step.cell];
     cell.all.push_back(&all[i]);
@@ -344,7 +344,7 @@ ByCell<Stragglers> find_stragglers(const CollectiveTable& table, const StartSamp
 PhysicsCheck check_physics(const CollectiveTable& table, const Clocks& clocks) {
   PhysicsCheck physics;
   const bool uses_collectives = clocks.uses_collectives();
-  for (const Collective& one : table.all()) {
+  for (const CollectiveSummary& one : table.all()) {
     if (one.ranks < 2 || !one.needs_all)
       continue;
     if (uses_collectives && !one.is_held_out) {

@@ -36,7 +36,7 @@ struct Waits {
 
   // One kernel may contain collectives and messages: it waits for the last of all. A wait is never
   // longer than the kernel, whatever the clocks say.
-  void note(Activity& activity, std::uint32_t index, std::int64_t ready_ns, double error_ns,
+  void note(DeviceActivity& activity, std::uint32_t index, std::int64_t ready_ns, double error_ns,
             RankTimeline& rank) {
     activity.ready_ns = std::max(activity.ready_ns, ready_ns);
     const auto length_ns = static_cast<double>(activity.end_ns - activity.start_ns);
@@ -47,9 +47,9 @@ struct Waits {
   }
 };
 
-Span host_extent(const std::vector<Activity>& all) {
+Span host_extent(const std::vector<DeviceActivity>& all) {
   Span span{INT64_MAX, INT64_MIN};
-  for (const Activity& activity : all) {
+  for (const DeviceActivity& activity : all) {
     span.begin = std::min(span.begin, activity.start_ns);
     span.end = std::max(span.end, activity.end_ns);
   }
@@ -182,13 +182,13 @@ private:
     return starts;
   }
 
-  static Span aligned(const ClockModel& clock, const Activity& activity) {
+  static Span aligned(const ClockModel& clock, const DeviceActivity& activity) {
     return {clock.to_reference(static_cast<std::uint64_t>(activity.start_ns)),
             clock.to_reference(static_cast<std::uint64_t>(activity.end_ns))};
   }
 
   // Possible error of a wait. The last to come may have waited for the second last.
-  double wait_error_ns(int rank, const Collective& collective) const {
+  double wait_error_ns(int rank, const CollectiveSummary& collective) const {
     const std::int64_t at_ns = collective.last_start_ns;
     if (rank != collective.last_rank)
       return out_.clocks.pair_error_ns(rank, collective.last_rank, at_ns);
@@ -204,10 +204,10 @@ private:
       return;
     std::size_t hint = 0;
     for (const CollectivePart& part : reading.parts) {
-      const Collective* collective = table_.find(part.key, hint);
+      const CollectiveSummary* collective = table_.find(part.key, hint);
       if (collective == nullptr || collective->ranks < 2)
         continue;
-      Activity& activity = reading.activities.all[part.activity];
+      DeviceActivity& activity = reading.activities.all[part.activity];
       std::int64_t start_ns =
           clock.host->to_reference(static_cast<std::uint64_t>(activity.start_ns));
       sample_.note(table_.index_of(*collective), i, start_ns);
@@ -240,7 +240,7 @@ private:
     for (std::size_t first = 0, last = 0; first < halves.size(); first = last) {
       while (last < halves.size() && halves[last].activity == halves[first].activity)
         ++last;
-      Activity& activity = reading.activities.all[halves[first].activity];
+      DeviceActivity& activity = reading.activities.all[halves[first].activity];
       const Span on_reference = aligned(*clock.host, activity);
       const bool in_step = activity.step != k_no_step;
       const int cell = reading.operations.cell_of(activity.step);
@@ -278,7 +278,7 @@ private:
     rank.clock_known = clock_of(i).host.has_value();
     rank.joins = reading.joined.counts;
     bool has_steps = !reading.operations.steps().empty();
-    for (const Activity& activity : reading.activities.all)
+    for (const DeviceActivity& activity : reading.activities.all)
       rank.communications +=
           activity.kind == Class::communication && (!has_steps || activity.step != k_no_step);
     Waits waits{std::vector<bool>(reading.activities.all.size())};
@@ -289,7 +289,7 @@ private:
 
     StepWindows steps = step_windows(reading.activities, reading.operations);
     BusySets busy = busy_sets(reading.activities);
-    std::vector<StepParts> parts = parts_of(busy, steps.windows);
+    std::vector<TimeParts> parts = parts_of(busy, steps.windows);
     for (std::size_t k = 0; k < parts.size(); ++k) {
       PartsSum& cell = rank.cells[steps.keys[k].cell];
       cell.parts.add(parts[k]);
@@ -298,7 +298,7 @@ private:
       if (options_.keep_steps)
         rank.steps.push_back({steps.keys[k], steps.windows[k].begin, parts[k]});
     }
-    for (const Activity& activity : reading.activities.all)
+    for (const DeviceActivity& activity : reading.activities.all)
       if (activity.ready_error_ns > 0 && (!has_steps || activity.step != k_no_step)) {
         const int cell = reading.operations.cell_of(activity.step);
         rank.cells[cell].wait_error_ns += double{activity.ready_error_ns};

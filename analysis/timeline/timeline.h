@@ -8,15 +8,15 @@
 #include "analysis/timeline/message_waits.h"
 #include "analysis/timeline/missing_ranks.h"
 #include "analysis/timeline/slowdown.h"
-#include "analysis/timeline/step_parts.h"
 #include "analysis/timeline/stragglers.h"
+#include "analysis/timeline/time_parts.h"
 
 // The contents of a trace, over all ranks. Formulas: docs/method.md, "The timeline".
 namespace ncclprobe::analysis::timeline {
 
 // Sums over steps.
 struct PartsSum {
-  StepParts parts;
+  TimeParts parts;
   std::uint64_t steps = 0;
   // Possible error of exposed_wait, from the clocks; exposed_transfer has the opposite error.
   double wait_error_ns = 0;
@@ -45,7 +45,7 @@ struct RankTimeline {
   struct Step {
     StepKey key;
     std::int64_t start_ns = 0; // rank's clock
-    StepParts parts;
+    TimeParts parts;
   };
   std::vector<Step> steps; // if requested
 };

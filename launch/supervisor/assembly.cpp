@@ -143,9 +143,9 @@ Result<void> check_agreement(const std::vector<SupervisorReport>& reports) {
 }
 
 Result<BackendChoice> choose_backend(const std::string& asked,
-                                     const std::vector<model::Host>& hosts) {
+                                     const std::vector<model::HostInventory>& hosts) {
   std::string problem;
-  for (const model::Host& host : hosts)
+  for (const model::HostInventory& host : hosts)
     if (problem.empty() && !host.nvidia_problem.empty())
       problem = host.hostname + ": " + host.nvidia_problem;
   if (asked == "synthetic")
@@ -167,10 +167,11 @@ Result<BackendChoice> choose_backend(const std::string& asked,
 }
 
 Result<Layout> make_layout(const std::vector<SupervisorReport>& reports,
-                           const std::vector<model::Host>& hosts, const std::string& backend,
-                           std::optional<int> ranks, const DeviceChoice& choice) {
+                           const std::vector<model::HostInventory>& hosts,
+                           const std::string& backend, std::optional<int> ranks,
+                           const DeviceChoice& choice) {
   Layout layout;
-  for (const model::Host& host : hosts)
+  for (const model::HostInventory& host : hosts)
     layout.hosts.push_back(host.hostname);
   bool on_gpus = backend == "nvidia";
   auto gpus = [&](int host) { return static_cast<int>(hosts[host].gpus.size()); };

@@ -23,9 +23,9 @@ struct SupervisorReport {
   // Variables of the inherited environment that can affect the result. They are compared, and not
   // stored as they are.
   std::vector<model::Setting> environment;
-  std::string plan;                     // text of the plan file it read; empty without one
-  std::optional<model::Host> inventory; // from the first supervisor of each host
-  std::optional<Error> problem;         // why this supervisor cannot continue
+  std::string plan;                              // text of the plan file it read; empty without one
+  std::optional<model::HostInventory> inventory; // from the first supervisor of each host
+  std::optional<Error> problem;                  // why this supervisor cannot continue
 };
 // Other builds may send fewer fields. Their version is reported later, with a better message.
 NCCLPROBE_PARTLY_LENIENT_FIELDS(SupervisorReport, (hostname, boot_id, version, arguments, plan),
@@ -56,7 +56,7 @@ struct BackendChoice {
 // "auto" takes nvidia if every host can use it, else host; never synthetic. Errors: unsupported if
 // the backend asked for cannot run here, with the reason; invalid_argument for an unknown name.
 Result<BackendChoice> choose_backend(const std::string& asked,
-                                     const std::vector<model::Host>& hosts);
+                                     const std::vector<model::HostInventory>& hosts);
 
 // What a supervisor drives. all_gpus: all GPUs of its host, if it is the only supervisor there.
 // Otherwise, and with any other backend, the same as one_rank.
@@ -69,7 +69,8 @@ struct DeviceChoice {
 // otherwise; a single one drives `ranks` ranks (nullopt: all devices of the choice, else all GPUs
 // of the host, or 2 on the CPU). Errors: unavailable, naming the ranks of a host that find no GPU.
 Result<Layout> make_layout(const std::vector<SupervisorReport>& reports,
-                           const std::vector<model::Host>& hosts, const std::string& backend,
-                           std::optional<int> ranks, const DeviceChoice& choice = {});
+                           const std::vector<model::HostInventory>& hosts,
+                           const std::string& backend, std::optional<int> ranks,
+                           const DeviceChoice& choice = {});
 
 } // namespace ncclprobe::launch

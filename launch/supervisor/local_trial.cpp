@@ -83,9 +83,10 @@ const std::vector<int>& LocalTrial::ranks_of(std::size_t worker) const {
   return state_.report.workers[worker].record.ranks;
 }
 
-Result<Command> LocalTrial::command_of(std::size_t worker) const {
+Result<ProcessCommand> LocalTrial::command_of(std::size_t worker) const {
   const WorkerProgram& program = options_.program;
-  Command command{program.path, program.arguments, environment_of(worker), program.affinity, {}};
+  ProcessCommand command{
+      program.path, program.arguments, environment_of(worker), program.affinity, {}};
   if (const model::Setting* asked = asked_program(spec_))
     command.program = asked->value;
   if (!spec_.cpu_affinity.empty()) {

@@ -49,7 +49,7 @@ private:
   void perform(action::Report& report);
   void perform(const action::RemoveSpools&);
   const std::vector<int>& ranks_of(std::size_t worker) const;
-  Result<Command> command_of(std::size_t worker) const;
+  Result<ProcessCommand> command_of(std::size_t worker) const;
   std::vector<std::string> environment_of(std::size_t worker) const;
   std::vector<model::Setting> nccl_settings(std::size_t worker) const;
   std::filesystem::path spool_of(std::size_t worker) const; // of a traced trial

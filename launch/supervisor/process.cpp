@@ -76,7 +76,7 @@ Process::~Process() {
     ::waitpid(pid_, nullptr, WNOHANG);
 }
 
-Result<Process> Process::spawn(const Command& command, base::Fd channel) {
+Result<Process> Process::spawn(const ProcessCommand& command, base::Fd channel) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)
     return fail(Errc::unavailable, "cannot make a pipe: {}", std::strerror(errno));

@@ -15,7 +15,7 @@
 
 namespace ncclprobe::launch {
 
-struct Command {
+struct ProcessCommand {
   std::filesystem::path program;
   std::vector<std::string> arguments;   // after argv[0]
   std::vector<std::string> environment; // complete, "NAME=value"
@@ -40,7 +40,7 @@ struct ExitStatus {
 class Process {
 public:
   // Errors: not_found, unavailable, with the system's words.
-  static Result<Process> spawn(const Command& command, base::Fd channel);
+  static Result<Process> spawn(const ProcessCommand& command, base::Fd channel);
   Process(Process&& other) noexcept;
   Process& operator=(Process&&) = delete;
   // Kills the group if it is not gone yet, and does not wait for it.

@@ -122,8 +122,8 @@ private:
 
 // Runs `ncclprobe-worker --inventory` once and returns what it reports. Errors: timed_out, crashed,
 // protocol, with the end of the worker's output.
-Result<model::Host> take_inventory(const WorkerProgram& program,
-                                   std::chrono::milliseconds patience);
+Result<model::HostInventory> take_inventory(const WorkerProgram& program,
+                                            std::chrono::milliseconds patience);
 
 // The same for `--survey`.
 Result<model::Survey> take_survey(const WorkerProgram& program, model::SurveyScope scope,

@@ -17,7 +17,7 @@ std::string last_words(const WorkerHandle& worker) {
 }
 
 // The part of an answer that callers want.
-model::Host& content_of(wire::Inventory& message) {
+model::HostInventory& content_of(wire::Inventory& message) {
   return message.host;
 }
 model::Survey& content_of(wire::Survey& message) {
@@ -52,8 +52,8 @@ template <typename Message, typename Answer>
 Result<Answer> ask(const WorkerProgram& program, const std::vector<std::string>& arguments,
                    std::chrono::milliseconds patience, const char* what) {
   adopt_orphans();
-  Command command{program.path, program.arguments, worker_environment(program.environment, {}),
-                  program.affinity};
+  ProcessCommand command{program.path, program.arguments,
+                         worker_environment(program.environment, {}), program.affinity};
   command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
   NCCLPROBE_TRY_ASSIGN(WorkerHandle worker, WorkerHandle::launch(command));
   base::Deadline deadline = base::Deadline::after(patience);
@@ -74,9 +74,10 @@ Result<Answer> ask(const WorkerProgram& program, const std::vector<std::string>&
 
 } // namespace
 
-Result<model::Host> take_inventory(const WorkerProgram& program,
-                                   std::chrono::milliseconds patience) {
-  return ask<wire::Inventory, model::Host>(program, {"--inventory"}, patience, "inventory");
+Result<model::HostInventory> take_inventory(const WorkerProgram& program,
+                                            std::chrono::milliseconds patience) {
+  return ask<wire::Inventory, model::HostInventory>(program, {"--inventory"}, patience,
+                                                    "inventory");
 }
 
 Result<model::Survey> take_survey(const WorkerProgram& program, model::SurveyScope scope,

@@ -38,7 +38,7 @@ Result<std::string> output_of_tool(const std::vector<std::string>& words,
   base::Fd handed(::dup(output.get()));
   if (!output || !handed)
     return fail(Errc::unavailable, "no descriptor for the output of {}", words.front());
-  Command command{"/bin/sh", {"-c", "exec \"$0\" \"$@\" >&3 3>&-"}, environment};
+  ProcessCommand command{"/bin/sh", {"-c", "exec \"$0\" \"$@\" >&3 3>&-"}, environment};
   command.arguments.insert(command.arguments.end(), words.begin(), words.end());
   NCCLPROBE_TRY_ASSIGN(Process process, Process::spawn(command, std::move(handed)));
   base::Deadline deadline = base::Deadline::after(patience);

@@ -19,7 +19,7 @@ constexpr auto k_clearing = 5s;
 
 } // namespace
 
-Result<WorkerHandle> WorkerHandle::launch(const Command& command) {
+Result<WorkerHandle> WorkerHandle::launch(const ProcessCommand& command) {
   NCCLPROBE_TRY_ASSIGN(auto ends, wire::make_channel());
   NCCLPROBE_TRY_ASSIGN(Process process, Process::spawn(command, std::move(ends.second)));
   return WorkerHandle(std::move(process), std::move(ends.first));

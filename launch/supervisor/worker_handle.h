@@ -21,7 +21,7 @@ using WorkerEvent = std::variant<wire::Message, Error, ExitStatus>;
 // handles what has arrived and continues an ongoing stop.
 class WorkerHandle {
 public:
-  static Result<WorkerHandle> launch(const Command& command);
+  static Result<WorkerHandle> launch(const ProcessCommand& command);
 
   void watch(std::vector<pollfd>& into);
   // Events in order; the end is the last one. `polled` is the vector that watch() added to.

@@ -75,7 +75,7 @@ private:
 
   CellParts parts_;
   int warm_ups_ = 0;
-  Limits limits_;
+  SampleLimits limits_;
   std::int64_t start_ns_ = 0;
   int vote_every_ = 1;                        // samples
   std::int64_t launch_ns_ = 0;                // of the latest time_launch()

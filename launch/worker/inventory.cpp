@@ -35,8 +35,8 @@ std::string field_of(const char* path, std::string_view name) {
 
 } // namespace
 
-model::Host take_inventory(const backend::Options& options, Gpus gpus) {
-  model::Host host;
+model::HostInventory take_inventory(const backend::Options& options, Gpus gpus) {
+  model::HostInventory host;
   utsname system{};
   if (uname(&system) == 0) {
     host.hostname = system.nodename;

@@ -14,6 +14,6 @@ enum class Gpus {
   look_at_links, // for a topology: CUDA starts slowly and is asked only if needed
   leave_alone,   // a broken driver must not stop a run on the CPU
 };
-model::Host take_inventory(const backend::Options& options, Gpus gpus);
+model::HostInventory take_inventory(const backend::Options& options, Gpus gpus);
 
 } // namespace ncclprobe::worker

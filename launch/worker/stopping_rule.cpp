@@ -36,7 +36,7 @@ namespace {
 
 constexpr double k_confidence = 0.95;
 
-bool precise(const Limits& limits, const std::vector<double>& samples) {
+bool precise(const SampleLimits& limits, const std::vector<double>& samples) {
   auto interval = median_interval(samples);
   if (!interval)
     return false;
@@ -57,10 +57,10 @@ std::optional<MedianInterval> median_interval(std::vector<double> values) {
                         values[n - 1 - *left_out]};
 }
 
-Limits limits_for(const model::Timing& timing, const Effort& effort) {
+SampleLimits limits_for(const model::Timing& timing, const Effort& effort) {
   bool latency = timing.mode == model::TimingMode::latency;
   std::int64_t per_batch = latency ? effort.iterations : 1;
-  Limits limits;
+  SampleLimits limits;
   limits.least = effort.batches * per_batch;
   limits.most = limits.least;
   limits.target_interval = timing.target_interval;
@@ -70,11 +70,11 @@ Limits limits_for(const model::Timing& timing, const Effort& effort) {
   return limits;
 }
 
-bool is_out_of_time(const Limits& limits, std::int64_t spent_ns) {
+bool is_out_of_time(const SampleLimits& limits, std::int64_t spent_ns) {
   return limits.budget_ns > 0 && spent_ns > limits.budget_ns;
 }
 
-Vote vote(const Limits& limits, const std::vector<double>& samples, std::int64_t spent_ns) {
+Vote vote(const SampleLimits& limits, const std::vector<double>& samples, std::int64_t spent_ns) {
   auto n = static_cast<std::int64_t>(samples.size());
   if (is_out_of_time(limits, spent_ns))
     return Vote::out_of_time;

@@ -41,17 +41,17 @@ std::optional<MedianInterval> median_interval(std::vector<double> values);
 enum class Vote { enough, more, out_of_time, wrong_data };
 
 // How long to continue. `least` and `most` are numbers of samples.
-struct Limits {
+struct SampleLimits {
   std::int64_t least = 1;
   std::int64_t most = 1;
   double target_interval = 0;
   std::int64_t budget_ns = 0; // 0: no limit
 };
-Limits limits_for(const model::Timing& timing, const Effort& effort);
+SampleLimits limits_for(const model::Timing& timing, const Effort& effort);
 
 // From the samples so far, at least one, and the time since the first of them began. An exhausted
 // budget ends the cell, whatever else is wanted.
-Vote vote(const Limits& limits, const std::vector<double>& samples, std::int64_t spent_ns);
-bool is_out_of_time(const Limits& limits, std::int64_t spent_ns);
+Vote vote(const SampleLimits& limits, const std::vector<double>& samples, std::int64_t spent_ns);
+bool is_out_of_time(const SampleLimits& limits, std::int64_t spent_ns);
 
 } // namespace ncclprobe::worker

@@ -283,7 +283,7 @@ std::unique_ptr<backend::Backend> make_backend(const backend::Options& options) 
   return std::make_unique<HostBackend>(options);
 }
 
-void describe(model::Host& host) {
+void describe(model::HostInventory& host) {
   host.libraries.push_back(gloo_library());
 }
 

@@ -18,6 +18,6 @@ namespace ncclprobe::host {
 std::unique_ptr<backend::Backend> make_backend(const backend::Options&);
 
 // Adds the library "gloo" to the inventory.
-void describe(model::Host&);
+void describe(model::HostInventory&);
 
 } // namespace ncclprobe::host

@@ -17,14 +17,14 @@ nlohmann::json section(std::string_view name, const char* part) {
   return nlohmann::json::parse(text).at(part);
 }
 
-NCCLPROBE_PARTLY_LENIENT_FIELDS(Source, (what, grade), (url))
+NCCLPROBE_PARTLY_LENIENT_FIELDS(Citation, (what, grade), (url))
 
-const std::vector<Source>& sources() {
-  static const std::vector<Source> all = [] {
-    std::vector<Source> made;
+const std::vector<Citation>& sources() {
+  static const std::vector<Citation> all = [] {
+    std::vector<Citation> made;
     const nlohmann::json parsed = section("sources", "sources");
     for (const auto& [key, value] : parsed.items())
-      made.emplace_back(value_of<Source>(value)).key = key;
+      made.emplace_back(value_of<Citation>(value)).key = key;
     return made;
   }();
   return all;
@@ -34,7 +34,7 @@ std::string source_text(const std::string& key) {
   // "techpowerup/geforce-rtx-4090.c3889" is a page of a source.
   const std::size_t slash = key.starts_with("https://") ? std::string::npos : key.find('/');
   auto found = std::ranges::find_if(
-      sources(), [&](const Source& one) { return one.key == key.substr(0, slash); });
+      sources(), [&](const Citation& one) { return one.key == key.substr(0, slash); });
   if (found == sources().end())
     return key;
   const std::string page = slash == std::string::npos ? "" : key.substr(slash + 1);

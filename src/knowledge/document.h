@@ -18,7 +18,7 @@ std::string_view embedded_text(std::string_view name);
 // A part of it, parsed. Throws std::logic_error for an unknown name, which is a bug.
 nlohmann::json section(std::string_view name, const char* part);
 
-struct Source {
+struct Citation {
   std::string key;
   std::string url; // empty if the fact comes from a table without its own address
   std::string what;
@@ -26,7 +26,7 @@ struct Source {
 };
 
 // The sources that facts name by key.
-const std::vector<Source>& sources();
+const std::vector<Citation>& sources();
 // Its address if it has one, else its description. "key/page" is a page of it, and a key that is
 // not in the table is itself an address.
 std::string source_text(const std::string& key);

@@ -8,24 +8,25 @@
 
 namespace ncclprobe::knowledge {
 
-NCCLPROBE_PARTLY_LENIENT_FIELDS(Xid, (number, mnemonic, meaning, immediate, investigatory, certain),
+NCCLPROBE_PARTLY_LENIENT_FIELDS(XidMeaning,
+                                (number, mnemonic, meaning, immediate, investigatory, certain),
                                 (advice, cause, when))
 
-const std::vector<Xid>& xids() {
-  static const std::vector<Xid> all = [] {
+const std::vector<XidMeaning>& xids() {
+  static const std::vector<XidMeaning> all = [] {
     std::vector<std::string> sources;
     for (const auto& key : section("xids", "sources"))
       sources.push_back(source_text(key.get<std::string>()));
-    auto made = rows<Xid>("xids", "xids");
-    for (Xid& one : made)
+    auto made = rows<XidMeaning>("xids", "xids");
+    for (XidMeaning& one : made)
       one.sources = sources;
     return made;
   }();
   return all;
 }
 
-const Xid* xid(int number) {
-  auto found = std::ranges::find(xids(), number, &Xid::number);
+const XidMeaning* xid(int number) {
+  auto found = std::ranges::find(xids(), number, &XidMeaning::number);
   return found == xids().end() ? nullptr : &*found;
 }
 

@@ -8,7 +8,7 @@
 // GPU health codes of NVML and the kernel log.
 namespace ncclprobe::knowledge {
 
-struct Xid {
+struct XidMeaning {
   int number = 0;
   std::string mnemonic;      // "FALLEN_OFF_THE_BUS"
   std::string meaning;       // "the GPU no longer answers on PCIe"
@@ -20,9 +20,9 @@ struct Xid {
   std::string when;     // RE2: text that must follow the number in the line; may be empty
   std::vector<std::string> sources; // addresses
 };
-const std::vector<Xid>& xids();
+const std::vector<XidMeaning>& xids();
 // nullptr if the table has no such Xid.
-const Xid* xid(int number);
+const XidMeaning* xid(int number);
 // "RESET_GPU" as text: "drain the node and reset the GPU".
 std::string action_text(const std::string& action);
 

@@ -51,7 +51,7 @@ LogSign sign_of_xids(const std::string& numbers, const std::string& when, bool p
 void add_xid_signs(LogCause& cause) {
   std::map<std::pair<std::string, bool>, std::string>
       numbers; // by the further text that the line must contain
-  for (const Xid& one : xids())
+  for (const XidMeaning& one : xids())
     if (one.cause == cause.id) {
       std::string& list = numbers[{one.when, one.certain}];
       list += (list.empty() ? "" : "|") + std::to_string(one.number);
@@ -60,7 +60,7 @@ void add_xid_signs(LogCause& cause) {
     cause.signs.push_back(sign_of_xids(list, condition.first, condition.second));
 }
 
-LogCause cause_of(const Xid& xid) {
+LogCause cause_of(const XidMeaning& xid) {
   constexpr int k_cleanup = 45; // a consequence of another Xid
   LogCause cause;
   cause.id = fmt::format("xid-{}", xid.number);
@@ -81,7 +81,7 @@ LogCause cause_of(const Xid& xid) {
 // Its expression matches every Xid except the numbers with a known meaning.
 void leave_known_xids_out(LogCause& unknown) {
   std::string known;
-  for (const Xid& one : xids())
+  for (const XidMeaning& one : xids())
     if (one.cause != unknown.id)
       known += (known.empty() ? "" : "|") + std::to_string(one.number);
   for (LogSign& sign : unknown.signs)
@@ -115,7 +115,7 @@ static std::vector<LogCause> read_causes() {
       else
         add_xid_signs(all.back());
     }
-  for (const Xid& xid : xids())
+  for (const XidMeaning& xid : xids())
     if (xid.cause.empty())
       all.push_back(cause_of(xid));
   return all;

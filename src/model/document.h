@@ -53,7 +53,7 @@ void read_as(base::Reader& in, Operation& value);
 // Compiled once, in document.cpp.
 #define NCCLPROBE_MODEL_DOCUMENTS(f)                                                               \
   f(Setting) f(Outcome) f(Schedule) f(Cell) f(TrialSpec) f(CellRecord) f(WorkerRecord) f(Evidence) \
-      f(Host) f(Survey) f(RunHeader)
+      f(HostInventory) f(Survey) f(RunHeader)
 #define NCCLPROBE_DECLARE_DOCUMENT(Type)                                                           \
   extern template void ncclprobe::base::write_fields(Writer&, const ncclprobe::model::Type&);      \
   extern template void ncclprobe::base::read_fields(Reader&, ncclprobe::model::Type&);

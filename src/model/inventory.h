@@ -18,7 +18,7 @@
 // or absent, never invented.
 namespace ncclprobe::model {
 
-struct Gpu {
+struct CudaDevice {
   int index = 0; // CUDA ordinal inside a worker
   std::string name;
   std::string uuid;
@@ -30,9 +30,9 @@ struct Gpu {
   std::optional<int> nvlinks; // active links
   std::string compute_mode;   // "default", "exclusive_process", "prohibited"
   std::optional<bool> mps;    // processes share it through NVIDIA's multi-process service
-  bool operator==(const Gpu&) const = default;
+  bool operator==(const CudaDevice&) const = default;
 };
-NCCLPROBE_DESCRIBE(Gpu, NCCLPROBE_COLUMN(index, "CUDA ordinal on its host"),
+NCCLPROBE_DESCRIBE(CudaDevice, NCCLPROBE_COLUMN(index, "CUDA ordinal on its host"),
                    NCCLPROBE_COLUMN(name, "product name"), NCCLPROBE_COLUMN(uuid, "GPU-..."),
                    NCCLPROBE_COLUMN(pci_bus_id, "PCI address"),
                    NCCLPROBE_COLUMN(compute_capability, "such as 9.0"),
@@ -44,21 +44,21 @@ NCCLPROBE_DESCRIBE(Gpu, NCCLPROBE_COLUMN(index, "CUDA ordinal on its host"),
                    NCCLPROBE_COLUMN(mps, "1: processes share it through the multi-process service",
                                     base::grown))
 
-struct Host {
+struct HostInventory {
   std::string hostname;
   std::string boot_id; // equal boot ids: the same host, whatever the names
   std::string cpu_model;
   int cpus_allowed = 0;
   std::uint64_t memory_bytes = 0;
   std::string kernel;
-  std::vector<Gpu> gpus;
+  std::vector<CudaDevice> gpus;
   std::vector<Library> libraries;
   std::string worker_version; // ncclprobe version, build options, architectures
   std::string nvidia_problem; // why the nvidia backend cannot be used; empty if it can
   // Numbers GPUs as nvidia-smi does; the bus id links the two lists.
   topology::Host topology;
   std::vector<std::string> contradictions; // contradictions between the topology's sources
-  bool operator==(const Host&) const = default;
+  bool operator==(const HostInventory&) const = default;
 
   const Library* library(std::string_view name) const {
     for (const Library& one : libraries)
@@ -68,7 +68,7 @@ struct Host {
   }
 };
 NCCLPROBE_DESCRIBE(
-    Host, NCCLPROBE_COLUMN(hostname, "name of the host"),
+    HostInventory, NCCLPROBE_COLUMN(hostname, "name of the host"),
     NCCLPROBE_COLUMN(boot_id, "equal boot ids are one host"),
     NCCLPROBE_COLUMN(cpu_model, "as the kernel names it"),
     NCCLPROBE_COLUMN(cpus_allowed, "logical CPUs the process may use"),

@@ -47,7 +47,7 @@ struct RunHeader {
   std::string backend;
   std::string backend_reason; // why it was chosen
   bool synthetic = false;     // numbers are not measurements
-  std::vector<Host> hosts;
+  std::vector<HostInventory> hosts;
   std::vector<RankPlace> ranks;
   std::vector<Setting> environment; // variables of the launching environment that affect the result
   std::vector<Setting> pinned;      // those of them that a sweep requested but left unchanged

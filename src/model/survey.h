@@ -221,7 +221,7 @@ struct Survey {
   std::string mpi;        // the launcher's library; empty without one
   std::string ncclprobe;  // version and build of the supervisor
   std::string taken_utc;
-  Host inventory;
+  HostInventory inventory;
   ProcessSurvey process;
   std::optional<HostSurvey> host; // from the first supervisor of each host
   std::vector<GpuHealth> health;  // likewise: every GPU of the host that NVML knows

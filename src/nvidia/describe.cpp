@@ -49,11 +49,11 @@ int attribute(cudaDeviceAttr what, int index) {
 }
 
 // None of these calls creates a CUDA context, so the inventory is quick and uses no GPU memory.
-model::Gpu describe_gpu(int index, const NvmlLibrary* nvml) {
+model::CudaDevice describe_gpu(int index, const NvmlLibrary* nvml) {
   cudaDeviceProp properties{};
   NCCLPROBE_CUDA_CALL(cudaGetDeviceProperties(&properties, index));
 
-  model::Gpu gpu;
+  model::CudaDevice gpu;
   gpu.index = index;
   gpu.name = properties.name;
   gpu.uuid = uuid_text(properties.uuid);
@@ -118,9 +118,9 @@ void describe_runtime(model::Library& library) {
 }
 
 // The oldest architecture in "75,80,90+PTX"; our code runs on no GPU below it.
-std::string too_old_for_build(const model::Host& host) {
+std::string too_old_for_build(const model::HostInventory& host) {
   int oldest = std::stoi(NCCLPROBE_CUDA_ARCHITECTURES);
-  for (const model::Gpu& gpu : host.gpus) {
+  for (const model::CudaDevice& gpu : host.gpus) {
     std::size_t dot = gpu.compute_capability.find('.');
     int capability =
         std::stoi(gpu.compute_capability) * 10 + std::stoi(gpu.compute_capability.substr(dot + 1));
@@ -132,7 +132,7 @@ std::string too_old_for_build(const model::Host& host) {
   return "";
 }
 
-void describe_gpus(model::Host& host, const NvmlLibrary* nvml) {
+void describe_gpus(model::HostInventory& host, const NvmlLibrary* nvml) {
   int count = count_gpus();
   for (int index = 0; index < count; ++index)
     host.gpus.push_back(describe_gpu(index, nvml));
@@ -155,9 +155,9 @@ bool nvml_suffices(const topology::Host& told, const backend::Options& options) 
          });
 }
 
-void take_gpus(const topology::Host& told, model::Host& host) {
+void take_gpus(const topology::Host& told, model::HostInventory& host) {
   for (const topology::Gpu& from : told.gpus) {
-    model::Gpu gpu;
+    model::CudaDevice gpu;
     gpu.index = from.index;
     gpu.name = *from.name;
     gpu.uuid = *from.uuid;
@@ -168,7 +168,7 @@ void take_gpus(const topology::Host& told, model::Host& host) {
   }
 }
 
-void describe_all(model::Host& host, const backend::Options& options, Cuda cuda,
+void describe_all(model::HostInventory& host, const backend::Options& options, Cuda cuda,
                   std::vector<topology::Host>& sources) {
   std::optional<NvmlLibrary> nvml;
   model::Library nvml_entry = describe_library("nvml", [&](model::Library& library) {
@@ -202,7 +202,7 @@ void describe_all(model::Host& host, const backend::Options& options, Cuda cuda,
 
 } // namespace
 
-std::vector<topology::Host> describe(model::Host& host, const backend::Options& options,
+std::vector<topology::Host> describe(model::HostInventory& host, const backend::Options& options,
                                      Cuda cuda) {
   std::vector<topology::Host> sources;
   try {

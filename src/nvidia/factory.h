@@ -27,8 +27,8 @@ enum class Cuda {
 // cannot be used here, the reason. Returns the topology according to NVML and to CUDA, in this
 // order. Of the options, only `libraries` and `environment` matter. Without CUDA, only NVML's data
 // is filled in, and whether the backend works is not checked. Never throws.
-std::vector<topology::Host> describe(model::Host& host, const backend::Options& options = {},
-                                     Cuda cuda = Cuda::ask);
+std::vector<topology::Host> describe(model::HostInventory& host,
+                                     const backend::Options& options = {}, Cuda cuda = Cuda::ask);
 
 // Fills in the health of this host's GPUs, or why it is unknown. Reads only. Never throws.
 void examine_health(model::Survey& survey, const backend::Options& options = {});

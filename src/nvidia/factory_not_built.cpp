@@ -18,7 +18,7 @@ std::unique_ptr<backend::Backend> make_backend(const backend::Options&) {
                         "reconfigure with -DNCCLPROBE_NVIDIA=ON"});
 }
 
-std::vector<topology::Host> describe(model::Host& host, const backend::Options&, Cuda) {
+std::vector<topology::Host> describe(model::HostInventory& host, const backend::Options&, Cuda) {
   host.nvidia_problem = k_not_built;
   return {};
 }

@@ -122,20 +122,20 @@ void for_each_text_id(Row& row, Visit visit) {
 
 // The type of a column's values in the file.
 template <typename T>
-struct TraceStored {
+struct TraceColumnType {
   using Type = T;
 };
 template <>
-struct TraceStored<trace::TextId> {
+struct TraceColumnType<trace::TextId> {
   using Type = std::uint32_t;
 };
 template <typename T>
 requires std::is_enum_v<T>
-struct TraceStored<T> {
+struct TraceColumnType<T> {
   using Type = std::underlying_type_t<T>;
 };
 template <typename T>
-using TraceValue = typename TraceStored<T>::Type;
+using TraceValue = typename TraceColumnType<T>::Type;
 static_assert(sizeof(trace::TextId) == sizeof(std::uint32_t)); // copied as such
 
 } // namespace ncclprobe::store

@@ -88,7 +88,7 @@ NCCLPROBE_FIELDS(Done)
 
 // Worker -> supervisor, from `--inventory`.
 struct Inventory {
-  model::Host host;
+  model::HostInventory host;
 };
 NCCLPROBE_FIELDS(Inventory, host)
 

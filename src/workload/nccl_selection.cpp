@@ -156,7 +156,7 @@ bool function_knows(std::string_view function, std::string_view algorithm) {
 // Why this algorithm cannot be used; empty if it can.
 std::string against(std::string_view algorithm, std::string_view function,
                     const std::vector<std::string_view>& protocols, const Variables& variables,
-                    const Machine& machine) {
+                    const MachineShape& machine) {
   if (!function_knows(function, algorithm))
     return fmt::format("{} does not support {}", algorithm, function);
   if (protocols.empty())
@@ -222,7 +222,7 @@ Result<std::vector<std::string_view>> allowed_protocols(std::string_view value,
 }
 
 std::string why_impossible(std::string_view function, const Variables& variables,
-                           const Machine& machine) {
+                           const MachineShape& machine) {
   std::string_view algorithm_value = value_of(variables, "NCCL_ALGO");
   std::string_view protocol_value = value_of(variables, "NCCL_PROTO");
   auto algorithms = allowed_algorithms(algorithm_value, function);

@@ -16,7 +16,7 @@
 namespace ncclprobe::workload {
 
 // Inputs of the rules about the machine. Unknown values rule nothing out.
-struct Machine {
+struct MachineShape {
   int nodes = 0;            // 0: not known
   int ranks_per_node = 0;   // the largest number on one; 0: not known
   std::optional<bool> nvls; // GPUs of compute capability 9.0 or more behind NVLink switches
@@ -48,6 +48,6 @@ Result<std::vector<std::string_view>> allowed_protocols(std::string_view value,
 
 // Why NCCL cannot run `function` with these variables; empty if it can, as far as is known.
 std::string why_impossible(std::string_view function, const Variables& variables,
-                           const Machine& machine);
+                           const MachineShape& machine);
 
 } // namespace ncclprobe::workload

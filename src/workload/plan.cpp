@@ -256,9 +256,9 @@ Result<std::map<int, std::vector<Setting>>> make_per_rank(const PlanRequest& req
 }
 
 // NCCL_HOSTID splits one host into several nodes.
-Machine machine_under(const PlanRequest& request,
-                      const std::map<int, std::vector<Setting>>& per_rank) {
-  Machine machine = request.machine;
+MachineShape machine_under(const PlanRequest& request,
+                           const std::map<int, std::vector<Setting>>& per_rank) {
+  MachineShape machine = request.machine;
   for (const auto& [rank, settings] : per_rank)
     for (const Setting& one : settings)
       if (one.name == "NCCL_HOSTID") {

@@ -68,7 +68,7 @@ struct PlanRequest {
   std::map<std::string, std::string>
       environment; // the launching environment: variables that it sets are pinned
   std::vector<std::string> overrides; // names that may be swept nevertheless
-  Machine machine;
+  MachineShape machine;
   std::vector<NcclPlace> nccl_places; // one for each host
   Proof proof = Proof::automatic;
   model::TraceLevel trace = model::TraceLevel::off;

@@ -16,7 +16,7 @@ namespace ncclprobe::workload {
 struct SweepGround {
   std::string backend;
   int ranks = 1;
-  Machine machine;
+  MachineShape machine;
   std::vector<NcclPlace> places;      // one per host; none: nothing is known
   Variables environment;              // settings that every trial already has
   std::vector<std::string> overrides; // names that are used exactly as the user gives them

@@ -44,7 +44,7 @@ model::RunHeader header_of(const Shape& shape) {
     const int index = rank % k_ranks_of_host;
     if (index == 0)
       header.hosts.emplace_back().hostname = fmt::format("node-{:03}", rank / k_ranks_of_host);
-    model::Gpu& gpu = header.hosts.back().gpus.emplace_back();
+    model::CudaDevice& gpu = header.hosts.back().gpus.emplace_back();
     gpu.index = index;
     gpu.name = "synthetic";
     gpu.pci_bus_id = fmt::format("00000000:{:02X}:00.0", 16 + index);

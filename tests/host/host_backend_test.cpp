@@ -325,7 +325,7 @@ TEST_CASE("a setting that is not legal stops the backend") {
 }
 
 TEST_CASE("the inventory names Gloo, its version and its file") {
-  model::Host host;
+  model::HostInventory host;
 
   describe(host);
 

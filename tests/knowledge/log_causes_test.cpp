@@ -74,7 +74,7 @@ TEST_CASE("advice names commands, not the tables that ours is made of") {
 
 TEST_CASE("the table of Xids has no gap, and each Xid that shows a cause shows one that there is") {
   int expected = 1;
-  for (const Xid& one : xids()) {
+  for (const XidMeaning& one : xids()) {
     CHECK(one.number == expected++);
     CHECK_FALSE(one.mnemonic.empty());
     CHECK_FALSE(one.meaning.empty());
@@ -87,7 +87,7 @@ TEST_CASE("the table of Xids has no gap, and each Xid that shows a cause shows o
 }
 
 TEST_CASE("every Xid of the table is known by its line in the kernel log, and by one sign") {
-  for (const Xid& xid : xids()) {
+  for (const XidMeaning& xid : xids()) {
     std::string line = fmt::format("NVRM: Xid (PCI:0000:41:00): {}, pid=1234, name=python{}",
                                    xid.number, xid.when);
     line.resize(line.find('[') == std::string::npos ? line.size() : line.find('['));

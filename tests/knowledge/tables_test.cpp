@@ -24,7 +24,7 @@ TEST_CASE("every fact names a source that is in the table or is an address") {
       INFO(key);
       const std::string of_page = key.substr(0, key.find('/'));
       bool in_table = std::any_of(sources().begin(), sources().end(),
-                                  [&](const Source& one) { return one.key == of_page; });
+                                  [&](const Citation& one) { return one.key == of_page; });
       CHECK((in_table || key.starts_with("https://")));
       CHECK_FALSE(source_text(key).empty());
     }
@@ -43,7 +43,7 @@ TEST_CASE("every fact names a source that is in the table or is an address") {
     check(one.text(), one.sources);
   for (const FeatureChain& one : feature_chains())
     check(one.feature, one.sources);
-  for (const Xid& one : xids())
+  for (const XidMeaning& one : xids())
     check(one.mnemonic, one.sources);
   check("curves", reference_curve_sources());
 }

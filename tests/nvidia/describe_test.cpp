@@ -11,8 +11,8 @@ using namespace ncclprobe;
 
 namespace {
 
-model::Host described() {
-  model::Host host;
+model::HostInventory described() {
+  model::HostInventory host;
   nvidia::describe(host);
   return host;
 }
@@ -20,7 +20,7 @@ model::Host described() {
 } // namespace
 
 TEST_CASE("a host either has GPUs or says why the backend cannot be used") {
-  model::Host host = described();
+  model::HostInventory host = described();
 
   if (host.gpus.empty())
     CHECK_FALSE(host.nvidia_problem.empty());
@@ -32,7 +32,7 @@ TEST_CASE("without a driver, the problem is the driver and says so") {
   if (dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr)
     NCCLPROBE_SKIP("this host has a driver");
 
-  model::Host host = described();
+  model::HostInventory host = described();
 
   CHECK(host.gpus.empty());
   CHECK_THAT(host.nvidia_problem, ContainsSubstring("no CUDA driver (libcuda.so.1) on this host"));
@@ -42,7 +42,7 @@ TEST_CASE("without a driver, the problem is the driver and says so") {
 }
 
 TEST_CASE("the backend can be made exactly where the inventory has no problem with it") {
-  model::Host host = described();
+  model::HostInventory host = described();
 
   if (host.nvidia_problem.empty()) {
     CHECK(nvidia::make_backend({})->name() == "nvidia");
@@ -57,7 +57,7 @@ TEST_CASE("the backend can be made exactly where the inventory has no problem wi
 }
 
 TEST_CASE("every library is listed, with a version or with a problem") {
-  model::Host host = described();
+  model::HostInventory host = described();
 
   for (const char* name : {"cuda_driver", "cuda_runtime", "nccl", "nvml", "cupti", "cublaslt"}) {
     INFO(name);
@@ -72,7 +72,7 @@ TEST_CASE(
     "a library that was named and is not there is the backend's problem where nothing else is") {
   backend::Options options;
   options.libraries.push_back({"nccl", "/nonexistent/libnccl.so.2"});
-  model::Host host;
+  model::HostInventory host;
 
   nvidia::describe(host, options);
 
@@ -120,7 +120,7 @@ backend::Options with_nvml(const char* library) {
 } // namespace
 
 TEST_CASE("where NVML tells all of the links, CUDA is not asked for them") {
-  model::Host host;
+  model::HostInventory host;
 
   auto sources = nvidia::describe(host, with_nvml(FAKE_NVML_ALIKE), nvidia::Cuda::where_needed);
 
@@ -137,7 +137,7 @@ TEST_CASE("where NVML tells all of the links, CUDA is not asked for them") {
 
 TEST_CASE("CUDA is asked where it may number GPUs in another way than NVML, or knows more") {
   auto asks_cuda = [](const backend::Options& options) {
-    model::Host host;
+    model::HostInventory host;
     nvidia::describe(host, options, nvidia::Cuda::where_needed);
     return host.library("cuda_runtime") != nullptr;
   };

@@ -12,7 +12,7 @@
 namespace ncclprobe::support {
 
 Gpus find_gpus() {
-  model::Host host;
+  model::HostInventory host;
   nvidia::describe(host);
   if (!host.nvidia_problem.empty())
     return {0, host.nvidia_problem};

@@ -7,7 +7,7 @@
 using namespace ncclprobe;
 
 TEST_CASE("a build without the backend says which option builds it") {
-  model::Host host;
+  model::HostInventory host;
   nvidia::describe(host);
 
   CHECK_THAT(host.nvidia_problem, ContainsSubstring("-DNCCLPROBE_NVIDIA=ON"));

@@ -38,7 +38,7 @@ nlohmann::json expectation(const model::Run& run) {
   for (const char* name : {"timing_modes", "collectives", "transfers", "steps", "conditions",
                            "memory_used", "marks", "evidence", "choices"})
     expected[name] = nlohmann::json::array();
-  for (const model::Host& host : run.header.hosts)
+  for (const model::HostInventory& host : run.header.hosts)
     expected["gpus"] = expected["gpus"].get<int>() + static_cast<int>(host.gpus.size());
   int cell_row = 0;
   int trial_row = 0;

@@ -10,8 +10,8 @@ using namespace model;
 
 constexpr int k_ranks = 8;
 
-Gpu example_gpu(int index) {
-  Gpu gpu;
+CudaDevice example_gpu(int index) {
+  CudaDevice gpu;
   gpu.index = index;
   gpu.name = "Example GPU 80GB";
   gpu.uuid = fmt::format("GPU-0000000{}", index);
@@ -26,8 +26,8 @@ Gpu example_gpu(int index) {
   return gpu;
 }
 
-Host example_host(int number) {
-  Host host;
+HostInventory example_host(int number) {
+  HostInventory host;
   host.hostname = fmt::format("knoten-{}-\u00fc", number);
   host.boot_id = fmt::format("5f0c7b6e-0000-4000-8000-00000000000{}", number);
   host.cpu_model = "Example CPU";

@@ -65,7 +65,7 @@ RunBuilder::RunBuilder(int ranks) {
   *this = on_cpus(ranks);
   header.backend = "nvidia";
   header.backend_reason = fmt::format("{} GPUs and NCCL 2.28.3 found", ranks);
-  model::Host& host = header.hosts[0];
+  model::HostInventory& host = header.hosts[0];
   for (int index = 0; index < ranks; ++index)
     host.gpus.push_back({.index = index, .name = "NVIDIA H200"});
   host.libraries = {{.name = "nccl", .version = "2.28.3", .path = "/usr/lib/libnccl.so.2"},

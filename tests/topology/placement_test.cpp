@@ -37,7 +37,7 @@ bool has_line(const std::vector<std::string>& lines, const std::string& line) {
 } // namespace
 
 TEST_CASE("each GPU gets a rank with its share of the node's CPUs and the nearest NIC") {
-  std::vector<RankPlacement> placement = propose_placement(two_nodes());
+  std::vector<RankBinding> placement = propose_placement(two_nodes());
 
   REQUIRE(placement.size() == 4);
   CHECK(placement[0].cpus == std::vector<int>{0, 1});
@@ -59,7 +59,7 @@ TEST_CASE("ranks get whole cores, or a note says that hyperthreads are unknown")
              ContainsSubstring("hyperthreads of one core is unknown"));
 
   host.cpu.cores = {Cores{{0, 4}, {1, 5}, {2, 6}, {3, 7}}, Source::synthetic};
-  std::vector<RankPlacement> placement = propose_placement(machine);
+  std::vector<RankBinding> placement = propose_placement(machine);
   CHECK(placement.at(0).cpus == std::vector<int>{0, 4});
   CHECK(placement.at(3).cpus == std::vector<int>{3, 7});
   CHECK(placement_notes(machine, placement).empty());
@@ -79,7 +79,7 @@ TEST_CASE("a list of CPUs is used where the NUMA node is unknown, unless it has 
   for (PciDevice& device : host.pci)
     device.numa_node = {};
 
-  std::vector<RankPlacement> placement = propose_placement(machine);
+  std::vector<RankBinding> placement = propose_placement(machine);
   CHECK(placement.at(1).cpus == std::vector<int>{1});
   CHECK_THAT(placement.at(1).reason, ContainsSubstring("its CPUs come from nvidia_smi"));
   CHECK(has_line(launch_options(machine, placement), "rank 1=box slot=1"));
@@ -100,7 +100,7 @@ TEST_CASE("of NICs that are equally near the fastest is taken") {
   builder.nic("mlx5_1", "0000:14:00.0", bridge, 0, 400);
   builder.nic("mlx5_2", "0000:15:00.0", -1, 0, 800);
 
-  std::vector<RankPlacement> placement = propose_placement({{builder.host()}});
+  std::vector<RankBinding> placement = propose_placement({{builder.host()}});
 
   CHECK(placement.at(0).nic == 1);
   CHECK(placement.at(1).nic == 1);
@@ -115,9 +115,9 @@ TEST_CASE("GPUs that are equally near to several NICs are spread over them") {
   builder.nic("mlx5_1", "0000:14:00.0", bridge, 0, 200);
   Host host = builder.host();
 
-  std::vector<RankPlacement> spread = propose_placement({{host}});
+  std::vector<RankBinding> spread = propose_placement({{host}});
   host.nics[1].up = {false, Source::synthetic};
-  std::vector<RankPlacement> one_down = propose_placement({{host}});
+  std::vector<RankBinding> one_down = propose_placement({{host}});
 
   CHECK(spread.at(0).nic == 0);
   CHECK(spread.at(1).nic == 1);
@@ -173,7 +173,7 @@ TEST_CASE("where NUMA nodes are unknown nothing is bound") {
   for (PciDevice& device : host.pci)
     device.numa_node = {};
 
-  std::vector<RankPlacement> placement = propose_placement(machine);
+  std::vector<RankBinding> placement = propose_placement(machine);
   std::vector<std::string> lines = launch_options(machine, placement);
 
   CHECK(placement.at(0).cpus.empty());

@@ -29,7 +29,7 @@ model::TrialSpec some_spec() {
 
 // One of every kind, with values that are easy to lose.
 std::vector<Message> one_of_each() {
-  model::Host host;
+  model::HostInventory host;
   host.hostname = "node1";
   host.gpus = {{0, "NVIDIA H200"}};
   model::Survey survey;

@@ -19,7 +19,7 @@ NCCLPROBE_TEST_WORKER(inventory) {
   if (how != nullptr)
     ::pause();
   wire::Channel channel{base::Fd(wire::k_channel_fd)};
-  model::Host host;
+  model::HostInventory host;
   host.hostname = argc == 2 ? argv[1] : "?";
   if (argc == 3) {
     model::Survey survey;

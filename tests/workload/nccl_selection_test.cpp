@@ -42,7 +42,7 @@ TEST_CASE("sends and what is made of them are outside the rules") {
 }
 
 TEST_CASE("each collective has its own algorithms") {
-  Machine node{.nodes = 1, .ranks_per_node = 8, .nvls = true};
+  MachineShape node{.nodes = 1, .ranks_per_node = 8, .nvls = true};
   auto why = [&](std::string_view function, const Variables& variables) {
     return why_impossible(function, variables, node);
   };
@@ -64,7 +64,7 @@ TEST_CASE("each collective has its own algorithms") {
 }
 
 TEST_CASE("NVLS goes with Simple only, and only where the machine and the settings have it") {
-  Machine node{.nodes = 1, .ranks_per_node = 8, .nvls = true};
+  MachineShape node{.nodes = 1, .ranks_per_node = 8, .nvls = true};
   CHECK(why_impossible("AllReduce", {{"NCCL_ALGO", "NVLS"}}, node).empty());
   CHECK_THAT(why_impossible("AllReduce", {{"NCCL_ALGO", "NVLS"}, {"NCCL_PROTO", "LL"}}, node),
              ContainsSubstring("NVLS works with protocol Simple only"));
@@ -73,5 +73,5 @@ TEST_CASE("NVLS goes with Simple only, and only where the machine and the settin
   node.nvls = false;
   CHECK_THAT(why_impossible("AllReduce", {{"NCCL_ALGO", "NVLS"}}, node),
              ContainsSubstring("NVLink switches"));
-  CHECK(why_impossible("AllReduce", {{"NCCL_ALGO", "NVLS"}}, Machine{}).empty()); // not known
+  CHECK(why_impossible("AllReduce", {{"NCCL_ALGO", "NVLS"}}, MachineShape{}).empty()); // not known
 }

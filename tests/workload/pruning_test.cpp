@@ -13,7 +13,7 @@ using namespace ncclprobe::workload;
 
 namespace {
 
-const Machine k_node{.nodes = 1, .ranks_per_node = 8, .nvls = true};
+const MachineShape k_node{.nodes = 1, .ranks_per_node = 8, .nvls = true};
 
 NcclPlace nccl(int version) {
   NcclPlace place;
@@ -21,7 +21,7 @@ NcclPlace nccl(int version) {
   return place;
 }
 
-Pruner pruner(Variables environment = {}, Machine machine = k_node) {
+Pruner pruner(Variables environment = {}, MachineShape machine = k_node) {
   return Pruner({"nvidia", 8, machine, {nccl(22803)}, std::move(environment), {}});
 }
 

@@ -91,7 +91,7 @@ std::string render_ceilings(const Machine& machine) {
 }
 
 std::string render_placement(const Machine& machine) {
-  std::vector<RankPlacement> placement = propose_placement(machine);
+  std::vector<RankBinding> placement = propose_placement(machine);
   std::string text = "Placement, one rank per GPU:\n";
   if (!placement.empty()) {
     base::TextTable table({{"rank"},
@@ -101,7 +101,7 @@ std::string render_placement(const Machine& machine) {
                            {"CPUs", Align::left},
                            {"NIC", Align::left},
                            {"why", Align::left}});
-    for (const RankPlacement& rank : placement) {
+    for (const RankBinding& rank : placement) {
       const Host& host = machine.hosts.at(rank.host);
       const Nic* nic = rank.nic ? host.nic(*rank.nic) : nullptr;
       table.add_row({std::to_string(rank.rank), std::to_string(rank.host), std::to_string(rank.gpu),

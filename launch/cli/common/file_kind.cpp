@@ -25,35 +25,35 @@ std::string beginning_of(const std::string& file) {
 
 } // namespace
 
-FileKind kind_of_file(const std::string& file) {
+InputKind kind_of_file(const std::string& file) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file + ".parts", ignored))
-    return FileKind::run;
+    return InputKind::run;
   const std::string text = beginning_of(file);
   if (text.starts_with("\x89HDF\r\n\x1a\n"))
-    return FileKind::run;
+    return InputKind::run;
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || text[first] != '{')
-    return FileKind::other;
+    return InputKind::other;
   auto says = [&](const char* word) { return text.find(word) != std::string::npos; };
-  return says("\"ncclprobe.doctor\"") || says("\"surveys\"") ? FileKind::examination
-         : says("\"ncclprobe_topology\"")                    ? FileKind::topology
-                                                             : FileKind::other;
+  return says("\"ncclprobe.doctor\"") || says("\"surveys\"") ? InputKind::examination
+         : says("\"ncclprobe_topology\"")                    ? InputKind::topology
+                                                             : InputKind::other;
 }
 
 base::Error with_right_command(base::Error error, const std::string& file) {
   switch (kind_of_file(file)) {
-  case FileKind::run:
+  case InputKind::run:
     error.hint = fmt::format("it is a run file, which `ncclprobe report {}` shows", file);
     break;
-  case FileKind::topology:
+  case InputKind::topology:
     error.hint = fmt::format("it is a topology, which `ncclprobe topo --from {}` shows", file);
     break;
-  case FileKind::examination:
+  case InputKind::examination:
     error.hint =
         fmt::format("it is an examination, which `ncclprobe doctor --offline {}` judges", file);
     break;
-  case FileKind::other:
+  case InputKind::other:
     break;
   }
   return error;

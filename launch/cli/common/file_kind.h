@@ -9,8 +9,8 @@
 namespace ncclprobe::cli {
 
 // The kind of a file, by its beginning. An unfolded run has no file yet.
-enum class FileKind { other, run, topology, examination };
-FileKind kind_of_file(const std::string& file);
+enum class InputKind { other, run, topology, examination };
+InputKind kind_of_file(const std::string& file);
 
 // Adds a hint to the error of a command that could not read the file, if another command can.
 base::Error with_right_command(base::Error error, const std::string& file);

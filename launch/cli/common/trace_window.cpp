@@ -53,7 +53,7 @@ public:
     for (const auto& row : trace.nccl_operations)
       if (row.enqueue_ns != 0)
         add(row.enqueue_ns, std::max(row.enqueue_ns, row.enqueued_ns), !has_steps());
-    for (const Activity& activity : activities_.all)
+    for (const DeviceActivity& activity : activities_.all)
       add(static_cast<std::uint64_t>(activity.start_ns),
           static_cast<std::uint64_t>(activity.end_ns),
           has_steps() ? activity.step != k_no_step : activity.kind != Class::helper);

@@ -121,7 +121,7 @@ Result<DoctorAnswer> diagnose_log(const std::string& path) {
   std::error_code ignored;
   base::Fd file;
   // Looking into a pipe would take from it.
-  if (std::filesystem::is_regular_file(path, ignored) && kind_of_file(path) == FileKind::run) {
+  if (std::filesystem::is_regular_file(path, ignored) && kind_of_file(path) == InputKind::run) {
     NCCLPROBE_TRY(read_outputs(path, scanner));
   } else if (path != "-") {
     file = base::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -18,7 +18,7 @@ struct SurveyedJob {
   std::unique_ptr<launch::Fleet> fleet;
   std::vector<launch::SupervisorReport> reports; // by supervisor
   std::vector<model::Survey> surveys;            // by supervisor
-  std::vector<model::Host> hosts;                // by number of the host
+  std::vector<model::HostInventory> hosts;       // by number of the host
   bool first_here = true;                        // of this host's supervisors
   std::string launcher_problem;
   launch::WorkerProgram worker;

@@ -22,7 +22,7 @@ Result<NodeInQuestion> this_host(const World& world) {
   launch::WorkerProgram worker;
   worker.path = world.program_folder / "ncclprobe-worker";
   worker.environment = world.environment;
-  NCCLPROBE_TRY_ASSIGN(const model::Host host,
+  NCCLPROBE_TRY_ASSIGN(const model::HostInventory host,
                        launch::take_inventory(worker, k_inventory_patience));
   if (host.gpus.empty())
     return base::fail(
@@ -34,8 +34,8 @@ Result<NodeInQuestion> this_host(const World& world) {
 }
 
 // What a description of a machine says of its GPUs. Its other facts answer no question here.
-model::Host host_of(const topology::Host& seen) {
-  model::Host host{.hostname = seen.name.value.value_or("")};
+model::HostInventory host_of(const topology::Host& seen) {
+  model::HostInventory host{.hostname = seen.name.value.value_or("")};
   if (seen.driver_version)
     host.libraries.push_back(
         {"cuda_driver",
@@ -44,7 +44,7 @@ model::Host host_of(const topology::Host& seen) {
              : *seen.driver_version,
          "", ""});
   for (const topology::Gpu& gpu : seen.gpus) {
-    model::Gpu& one = host.gpus.emplace_back();
+    model::CudaDevice& one = host.gpus.emplace_back();
     one.name = gpu.name.value.value_or("");
     one.compute_capability = gpu.compute_capability.value.value_or("");
     one.memory_bytes = gpu.memory_bytes.value.value_or(0);
@@ -55,15 +55,15 @@ model::Host host_of(const topology::Host& seen) {
 }
 
 Result<std::vector<NodeInQuestion>> stored_nodes(const std::string& file) {
-  const FileKind kind = kind_of_file(file);
+  const InputKind kind = kind_of_file(file);
   std::error_code problem;
   // A pipe may have no writer: the reader of run files refuses it without waiting.
-  if (kind == FileKind::run || !std::filesystem::is_regular_file(file, problem)) {
+  if (kind == InputKind::run || !std::filesystem::is_regular_file(file, problem)) {
     NCCLPROBE_TRY_ASSIGN(const model::Run run, store::read_run(file));
     return analysis::nodes_of(run);
   }
   NCCLPROBE_TRY_ASSIGN(const std::string text, base::read_text(file));
-  if (kind == FileKind::examination) {
+  if (kind == InputKind::examination) {
     NCCLPROBE_TRY_ASSIGN(const auto one, analysis::doctor::read_case(text));
     return analysis::nodes_of(one);
   }
@@ -71,8 +71,8 @@ Result<std::vector<NodeInQuestion>> stored_nodes(const std::string& file) {
   model::Run run;
   if (const auto* machine = std::get_if<topology::Machine>(&read.content))
     std::ranges::transform(machine->hosts, std::back_inserter(run.header.hosts), host_of);
-  for (const model::Host& host : run.header.hosts)
-    for (const model::Gpu& gpu : host.gpus)
+  for (const model::HostInventory& host : run.header.hosts)
+    for (const model::CudaDevice& gpu : host.gpus)
       if (gpu.name.empty() || gpu.memory_bytes == 0)
         return base::fail({base::Errc::invalid_argument, "it does not say what its GPUs are",
                            "give what `ncclprobe topo -o node.json` or nvidia-smi -q wrote"});

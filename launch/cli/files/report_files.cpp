@@ -22,7 +22,7 @@ template <typename T>
 Result<T> with_hint(Result<T> run, const std::filesystem::path& file) {
   if (!run && run.error().hint.empty()) {
     run.error().hint = "give the file that ncclprobe named as its run file";
-    if (kind_of_file(file) != FileKind::run)
+    if (kind_of_file(file) != InputKind::run)
       run.error() = with_right_command(std::move(run.error()), file);
   }
   return run;

@@ -18,14 +18,14 @@ using namespace model;
 // One variable at a time: each is a common first try on such a machine, and none can change
 // results. A result shows where to look; it is not a tuning.
 std::vector<std::vector<Setting>> suitable_sweep(const std::string& backend,
-                                                 const std::vector<Host>& hosts) {
+                                                 const std::vector<HostInventory>& hosts) {
   if (backend == "host")
     return {{{"NCCLPROBE_GLOO_ALGORITHM", "ring"}}, {{"NCCLPROBE_GLOO_CHUNK_BYTES", "65536"}}};
   if (backend == "synthetic")
     return {{{"NCCLPROBE_SYNTHETIC_ALPHA_NS", "2000"}}};
-  bool nvlink = std::ranges::all_of(hosts, [](const Host& host) {
+  bool nvlink = std::ranges::all_of(hosts, [](const HostInventory& host) {
     return std::ranges::all_of(host.gpus,
-                               [](const Gpu& gpu) { return gpu.nvlinks.value_or(0) > 0; });
+                               [](const CudaDevice& gpu) { return gpu.nvlinks.value_or(0) > 0; });
   });
   std::vector<std::vector<Setting>> sweep{{{"NCCL_ALGO", "Ring"}}, {{"NCCL_BUFFSIZE", "8388608"}}};
   if (nvlink) {
@@ -76,7 +76,7 @@ void fill_timing(RunOptions& options, const Timing& timing) {
 } // namespace
 
 void fill_defaults(RunOptions& options, const std::string& backend,
-                   const std::vector<Host>& hosts) {
+                   const std::vector<HostInventory>& hosts) {
   bool on_cpu = backend == "host";
   fill(options.backend, backend);
   bool of_steps = options.workload.pattern.has_value();

@@ -30,7 +30,7 @@ bool is_rdma(const topology::Nic& nic) {
 }
 
 // Assumes the libraries of the inventory; `--compare-library nccl` loads others.
-NcclPlace place_of(const model::Host& host, bool name_it) {
+NcclPlace place_of(const model::HostInventory& host, bool name_it) {
   NcclPlace place;
   if (name_it)
     place.host = host.hostname;
@@ -63,7 +63,7 @@ void look_here(const Session& session, const World& world,
 std::vector<NcclPlace> nccl_places(const Session& session, const World& world,
                                    const std::vector<model::Setting>& settings) {
   std::vector<NcclPlace> places;
-  for (const model::Host& host : session.hosts)
+  for (const model::HostInventory& host : session.hosts)
     places.push_back(place_of(host, session.hosts.size() > 1));
   if (!places.empty())
     look_here(session, world, settings, places.front());

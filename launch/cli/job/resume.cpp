@@ -27,13 +27,13 @@ Facts facts_of(const model::RunHeader& header) {
   Facts facts{{"ncclprobe", header.ncclprobe_version},
               {"MPI", header.mpi_version.empty() ? "no mpirun" : header.mpi_version},
               {"backend", header.backend}};
-  for (const model::Host& host : header.hosts) {
+  for (const model::HostInventory& host : header.hosts) {
     const std::string on = " on " + host.hostname;
     facts["host " + host.hostname] = "there";
     facts["processor" + on] = host.cpu_model;
     facts["ncclprobe-worker" + on] = host.worker_version;
     if (header.backend == "nvidia")
-      for (const model::Gpu& gpu : host.gpus)
+      for (const model::CudaDevice& gpu : host.gpus)
         facts[fmt::format("GPU {}{}", gpu.index, on)] = gpu.name + " " + gpu.uuid;
     for (const model::Library& library : host.libraries)
       if (bears_on(header.backend, library))

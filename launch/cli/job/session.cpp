@@ -32,12 +32,13 @@ launch::Affinity affinity_of_workers(const World& world) {
   return bound_by_user(world) ? launch::Affinity::inherited : unbound(world);
 }
 
-std::vector<int> cpus_near(const launch::RankPlacement& placement, const model::Host& host) {
+std::vector<int> cpus_near(const launch::RankPlacement& placement,
+                           const model::HostInventory& host) {
   return launch::cpus_near(host.gpus.at(placement.device).pci_bus_id);
 }
 
 // Some nodes have only memory.
-std::vector<std::vector<int>> cpus_of_nodes(const model::Host& host) {
+std::vector<std::vector<int>> cpus_of_nodes(const model::HostInventory& host) {
   std::vector<std::vector<int>> nodes;
   for (const auto& node : host.topology.numa)
     if (node.cpus.value && !node.cpus.value->empty())
@@ -54,7 +55,7 @@ launch::HostCpus host_cpus(const World& world, const Session& session) {
       std::ranges::find(placements, session.fleet->rank(), &launch::RankPlacement::supervisor);
   if (own == placements.end())
     return found;
-  const model::Host& host = session.hosts.at(own->host);
+  const model::HostInventory& host = session.hosts.at(own->host);
   const std::vector<std::vector<int>> nodes = cpus_of_nodes(host);
   for (const launch::RankPlacement& placement : placements) {
     if (placement.host != own->host)
@@ -143,11 +144,11 @@ Result<void> take_leaders_plan(RunOptions& options, Session& session,
 // The purpose of a session: to run the plan, or only to look at it.
 enum class Purpose { run, look };
 
-model::Host imagined_host(int gpus) {
-  model::Host host;
+model::HostInventory imagined_host(int gpus) {
+  model::HostInventory host;
   host.hostname = "imagined";
   host.gpus.resize(gpus);
-  for (int index = 0; model::Gpu & gpu : host.gpus)
+  for (int index = 0; model::CudaDevice & gpu : host.gpus)
     gpu.index = index++;
   return host;
 }
@@ -240,7 +241,7 @@ launch::WorkerProgram with_libraries(launch::WorkerProgram program,
 }
 
 std::map<int, std::vector<int>> cpus_near_gpus(const launch::Layout& layout,
-                                               const std::vector<model::Host>& hosts,
+                                               const std::vector<model::HostInventory>& hosts,
                                                int supervisor) {
   std::map<int, std::vector<int>> cpus_of_rank;
   for (const launch::RankPlacement& placement : layout.placements) {
@@ -275,17 +276,17 @@ Result<void> open_local_session(const World& world, RunOptions& options, Session
 
 namespace {
 
-workload::Machine machine_of(const Session& session) {
+workload::MachineShape machine_of(const Session& session) {
   std::map<int, int> ranks_of_host;
   for (const launch::RankPlacement& placement : session.layout.placements)
     ++ranks_of_host[placement.host];
-  workload::Machine machine;
+  workload::MachineShape machine;
   machine.nodes = static_cast<int>(ranks_of_host.size());
   for (const auto& [host, ranks] : ranks_of_host)
     machine.ranks_per_node = std::max(machine.ranks_per_node, ranks);
   // Switches are not detected: linked GPUs count as capable, so nothing is left out by mistake.
-  for (const model::Host& host : session.hosts)
-    for (const model::Gpu& gpu : host.gpus) {
+  for (const model::HostInventory& host : session.hosts)
+    for (const model::CudaDevice& gpu : host.gpus) {
       bool able = gpu.nvlinks.value_or(1) > 0 && std::atof(gpu.compute_capability.c_str()) >= 9.0;
       machine.nvls = machine.nvls.value_or(false) || able;
     }
@@ -298,15 +299,15 @@ std::optional<std::uint64_t> free_device_bytes(const Session& session) {
   std::optional<std::uint64_t> least = session.device_bytes_at_begin;
   if (!least && session.backend.name == "nvidia")
     for (const launch::RankPlacement& placement : session.layout.placements) {
-      const model::Host& host = session.hosts.at(placement.host);
-      const model::Gpu& gpu = host.gpus.at(placement.device);
+      const model::HostInventory& host = session.hosts.at(placement.host);
+      const model::CudaDevice& gpu = host.gpus.at(placement.device);
       if (gpu.memory_bytes > 0) // otherwise it is imagined
         least = std::min(least.value_or(gpu.free_bytes), gpu.free_bytes);
     }
   return least;
 }
 
-std::optional<int> topology_gpu(const model::Host& host, int device) {
+std::optional<int> topology_gpu(const model::HostInventory& host, int device) {
   auto bus_id = topology::normal_bus_id(host.gpus.at(device).pci_bus_id);
   for (const topology::Gpu& gpu : host.topology.gpus)
     if (bus_id && gpu.bus_id.value == bus_id)

@@ -40,8 +40,9 @@ launch::WorkerProgram with_libraries(launch::WorkerProgram program,
 // worker has several busy threads, so only a requested binding is passed on.
 bool bound_by_user(const World& world);
 // The CPUs near the GPU of each of this supervisor's ranks.
-std::map<int, std::vector<int>>
-cpus_near_gpus(const launch::Layout& layout, const std::vector<model::Host>& hosts, int supervisor);
+std::map<int, std::vector<int>> cpus_near_gpus(const launch::Layout& layout,
+                                               const std::vector<model::HostInventory>& hosts,
+                                               int supervisor);
 
 // True if each host has one supervisor: then one worker can drive all GPUs of a host.
 bool one_supervisor_a_host(const launch::Layout& layout);
@@ -51,7 +52,7 @@ struct Session {
   launch::DeviceChoice seating; // set before it is opened
   std::unique_ptr<launch::Fleet> fleet;
   std::vector<launch::SupervisorReport> reports;
-  std::vector<model::Host> hosts;
+  std::vector<model::HostInventory> hosts;
   launch::BackendChoice backend;
   launch::Layout layout;
   launch::WorkerProgram worker;
@@ -82,6 +83,6 @@ Result<workload::PlanRequest> make_request(const RunOptions& options, const Sess
 std::optional<std::uint64_t> free_device_bytes(const Session& session);
 
 // The topology's number of this GPU of the inventory (topology::Gpu::index). Nothing if unknown.
-std::optional<int> topology_gpu(const model::Host& host, int device);
+std::optional<int> topology_gpu(const model::HostInventory& host, int device);
 
 } // namespace ncclprobe::cli

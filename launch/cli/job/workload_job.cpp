@@ -24,7 +24,7 @@ std::vector<int> rank_counts(const RunOptions& options, int world) {
 
 topology::Distances distances(const Session& session) {
   topology::Machine machine;
-  for (const model::Host& host : session.hosts)
+  for (const model::HostInventory& host : session.hosts)
     machine.hosts.push_back(host.topology);
   std::vector<topology::RankHome> homes;
   for (const launch::RankPlacement& placement : session.layout.placements) {

@@ -8,12 +8,12 @@
 
 namespace ncclprobe::cli {
 
-std::vector<analysis::doctor::Finding> preflight(const std::vector<model::Host>& hosts,
+std::vector<analysis::doctor::Finding> preflight(const std::vector<model::HostInventory>& hosts,
                                                  const std::string& backend, const World& world) {
   using namespace analysis::doctor;
   Case one;
   one.backend = backend;
-  for (const model::Host& host : hosts) {
+  for (const model::HostInventory& host : hosts) {
     model::Survey& survey = one.surveys.emplace_back();
     survey.inventory = host;
     for (const auto& [name, value] : world.environment_by_name)

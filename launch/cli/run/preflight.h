@@ -12,7 +12,7 @@ namespace ncclprobe::cli {
 // The checks of `doctor` that need only the inventories and the environment; they run before every
 // run. Returns failures, and NCCL variables whose value does not mean what it seems to. Without
 // NCCL, only those that would have no meaning anywhere.
-std::vector<analysis::doctor::Finding> preflight(const std::vector<model::Host>& hosts,
+std::vector<analysis::doctor::Finding> preflight(const std::vector<model::HostInventory>& hosts,
                                                  const std::string& backend, const World& world);
 
 } // namespace ncclprobe::cli

@@ -17,7 +17,7 @@ constexpr std::uint64_t k_context_bytes = 3ULL << 29;
 constexpr std::uint64_t k_contexts = 2;
 
 // Why a GPU cannot be shared by two trials; empty if it can.
-std::string obstacle(const model::Gpu& gpu, std::uint64_t needed_bytes) {
+std::string obstacle(const model::CudaDevice& gpu, std::uint64_t needed_bytes) {
   if (gpu.compute_mode == "exclusive_process" || gpu.compute_mode == "prohibited")
     return "its compute mode is " + gpu.compute_mode;
   if (gpu.free_bytes < needed_bytes)
@@ -29,7 +29,8 @@ std::string obstacle(const model::Gpu& gpu, std::uint64_t needed_bytes) {
 } // namespace
 
 Preparation choose_preparation(const std::string& asked, const std::string& backend,
-                               const std::vector<model::Host>& hosts, const launch::Layout& layout,
+                               const std::vector<model::HostInventory>& hosts,
+                               const launch::Layout& layout,
                                const std::vector<model::TrialSpec>& trials) {
   if (asked == "off")
     return {false, "asked for"};
@@ -41,7 +42,7 @@ Preparation choose_preparation(const std::string& asked, const std::string& back
     peak_bytes = std::max(peak_bytes, workload::peak_bytes(trial.cells));
   std::uint64_t needed_bytes = 2 * peak_bytes + k_contexts * k_context_bytes;
   for (const launch::RankPlacement& placement : layout.placements) {
-    const model::Host& host = hosts.at(placement.host);
+    const model::HostInventory& host = hosts.at(placement.host);
     std::string problem = obstacle(host.gpus.at(placement.device), needed_bytes);
     if (!problem.empty())
       return {false, fmt::format("GPU {} of {}: {}", placement.device, host.hostname, problem)};

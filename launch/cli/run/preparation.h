@@ -21,7 +21,8 @@ struct Preparation {
 // if a GPU's compute mode forbids that, or its free memory may not be enough. auto: only on GPUs,
 // where start-up takes seconds.
 Preparation choose_preparation(const std::string& asked, const std::string& backend,
-                               const std::vector<model::Host>& hosts, const launch::Layout& layout,
+                               const std::vector<model::HostInventory>& hosts,
+                               const launch::Layout& layout,
                                const std::vector<model::TrialSpec>& trials);
 
 } // namespace ncclprobe::cli

@@ -37,7 +37,7 @@ Result<model::TrialSpec> trial_on(int gpus, const std::vector<model::Setting>& l
   return spec;
 }
 
-launch::Layout layout_of(const model::Host& host) {
+launch::Layout layout_of(const model::HostInventory& host) {
   launch::Layout layout;
   layout.hosts = {host.hostname};
   for (std::size_t i = 0; i < host.gpus.size(); ++i)
@@ -49,7 +49,7 @@ launch::Layout layout_of(const model::Host& host) {
 
 Result<NcclDump> dump_nccl_topology(const launch::WorkerProgram& worker,
                                     const std::vector<model::Setting>& libraries,
-                                    const model::Host& host) {
+                                    const model::HostInventory& host) {
   if (host.gpus.empty() || !host.nvidia_problem.empty())
     return fail(Errc::unavailable, "{}",
                 host.nvidia_problem.empty() ? "no GPU" : host.nvidia_problem);

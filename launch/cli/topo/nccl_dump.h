@@ -19,6 +19,6 @@ struct NcclDump {
 // returns what it saw. Errors: unavailable (no GPU), failed, with the worker's reason; io.
 Result<NcclDump> dump_nccl_topology(const launch::WorkerProgram& worker,
                                     const std::vector<model::Setting>& libraries,
-                                    const model::Host& host);
+                                    const model::HostInventory& host);
 
 } // namespace ncclprobe::cli

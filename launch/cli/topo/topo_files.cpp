@@ -37,13 +37,13 @@ Result<void> add_run(const std::string& file, Sight& sight) {
   }
   const auto first = static_cast<int>(sight.machine.hosts.size());
   for (const model::RankPlace& place : run->header.ranks) {
-    const model::Host& host = run->header.hosts.at(place.host);
+    const model::HostInventory& host = run->header.hosts.at(place.host);
     if (static_cast<std::size_t>(place.device) >= host.gpus.size())
       continue; // a rank on the CPU
     if (auto gpu = topology_gpu(host, place.device))
       sight.ranks.push_back({place.rank, first + place.host, *gpu, {}});
   }
-  for (model::Host& host : run->header.hosts) {
+  for (model::HostInventory& host : run->header.hosts) {
     if (host.topology == topology::Host{})
       return fail(Errc::invalid_argument, "{}: the machine was not recorded when this was measured",
                   file);
@@ -57,7 +57,7 @@ Result<void> add_run(const std::string& file, Sight& sight) {
 Result<Sight> read_sight(const std::vector<std::string>& files) {
   Sight sight;
   for (const std::string& file : files) {
-    if (kind_of_file(file) == FileKind::run) {
+    if (kind_of_file(file) == InputKind::run) {
       NCCLPROBE_TRY(add_run(file, sight));
       continue;
     }

@@ -20,7 +20,7 @@ namespace {
 // One supervisor's part.
 struct Part {
   std::string cpus; // that this process may run on
-  std::optional<model::Host> inventory;
+  std::optional<model::HostInventory> inventory;
   std::vector<std::string> remarks;
 };
 NCCLPROBE_FIELDS(Part, cpus, inventory, remarks)
@@ -38,8 +38,8 @@ Result<std::vector<launch::SupervisorReport>> introduce(const World& world, Live
 }
 
 // A broken driver must not hide the rest of the machine.
-model::Host inventory(const LiveSight& live, const TopoOptions& options,
-                      std::vector<std::string>& remarks) {
+model::HostInventory inventory(const LiveSight& live, const TopoOptions& options,
+                               std::vector<std::string>& remarks) {
   launch::WorkerProgram program = with_libraries(live.worker, options.libraries);
   if (options.cuda == "auto" && options.record.empty())
     program.arguments.push_back("--links");
@@ -51,7 +51,7 @@ model::Host inventory(const LiveSight& live, const TopoOptions& options,
   host = launch::take_inventory(program, k_inventory_patience);
   remarks.push_back(host ? "examined without the GPU libraries: " + problem
                          : "nothing was examined: " + host.error().text());
-  return host ? std::move(*host) : model::Host{};
+  return host ? std::move(*host) : model::HostInventory{};
 }
 
 void add_nccl(const TopoOptions& options, LiveSight& live, std::vector<std::string>& remarks) {
@@ -79,10 +79,10 @@ bool asks_nccl(const TopoOptions& options) {
 
 // Which GPU each rank would drive, by its place among the ranks of its host.
 void locate_ranks(const std::vector<Part>& parts, const std::vector<int>& hosts,
-                  const std::vector<model::Host>& inventories, Sight& sight) {
+                  const std::vector<model::HostInventory>& inventories, Sight& sight) {
   std::map<int, std::size_t> next;
   for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-    const model::Host& host = inventories.at(hosts[rank]);
+    const model::HostInventory& host = inventories.at(hosts[rank]);
     std::size_t device = next[hosts[rank]]++;
     if (device >= host.gpus.size())
       continue;
@@ -119,13 +119,13 @@ Result<Sight> look_around(const World& world, const TopoOptions& options, LiveSi
   }
 
   Sight sight;
-  std::vector<model::Host> inventories;
+  std::vector<model::HostInventory> inventories;
   for (std::size_t rank = 0; rank < parts.size(); ++rank) {
     for (const std::string& remark : parts[rank].remarks)
       sight.remarks.push_back(reports[rank].hostname + ": " + remark);
     if (!parts[rank].inventory)
       continue;
-    const model::Host& host = *parts[rank].inventory;
+    const model::HostInventory& host = *parts[rank].inventory;
     inventories.push_back(host);
     sight.machine.hosts.push_back(host.topology);
     sight.contradictions.push_back(host.contradictions);

@@ -17,7 +17,7 @@ struct LiveSight {
   std::unique_ptr<launch::Fleet> fleet;
   launch::WorkerProgram worker;
   bool first_here = false;   // of this host's supervisors: it looks for all of them
-  model::Host own;           // this host's inventory, where first_here
+  model::HostInventory own;  // this host's inventory, where first_here
   std::string nccl_topology; // as NCCL dumped it, if it was asked and answered
   std::string nccl_graphs;
 };

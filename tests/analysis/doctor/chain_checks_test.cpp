@@ -89,7 +89,7 @@ TEST_CASE("NCCL reduces FP8 on Hopper and newer only") {
   CHECK(chain_of(one, "fp8 reductions").what == "fp8 reductions: yes");
 
   for (model::Survey& survey : one.surveys)
-    for (model::Gpu& gpu : survey.inventory.gpus)
+    for (model::CudaDevice& gpu : survey.inventory.gpus)
       gpu.compute_capability = "8.0";
   CHECK(chain_of(one, "fp8 reductions").what == "fp8 reductions: no");
   CHECK(chain_of(one, "fp8 reductions").evidence == std::vector<std::string>{"CC >= 9.0: no"});

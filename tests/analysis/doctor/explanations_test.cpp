@@ -214,7 +214,7 @@ TEST_CASE("words of the libraries lead to the finding that they are of, and to n
       {"D20", "CUDA error 2: out of memory",
        [](Case& one) {
          for (model::Survey& survey : one.surveys)
-           for (model::Gpu& gpu : survey.inventory.gpus)
+           for (model::CudaDevice& gpu : survey.inventory.gpus)
              gpu.free_bytes = 10 << 20;
        }},
       {"D14", "Failed to initialize any NET plugin",

@@ -415,7 +415,7 @@ TEST_CASE("a GPU without free memory is a failure, one that does not tell is unk
   CHECK(worst(one, "D20") == Severity::fail);
 
   for (model::Survey& survey : one.surveys)
-    for (model::Gpu& gpu : survey.inventory.gpus)
+    for (model::CudaDevice& gpu : survey.inventory.gpus)
       gpu.free_bytes = 0;
   CHECK(worst(one, "D20") == Severity::unknown);
 }

@@ -63,7 +63,7 @@ TEST_CASE("a runtime that programs would get and that the driver cannot run is a
   CHECK_THAT(what(one, "D06"), ContainsSubstring("too new for driver 535.129.03"));
   CHECK_THAT(found(one, "D06").front().fix,
              ContainsSubstring("update the driver on the host to 580.65.06"));
-  for (model::Gpu& gpu : one.surveys[0].inventory.gpus)
+  for (model::CudaDevice& gpu : one.surveys[0].inventory.gpus)
     gpu.compute_capability = "7.0"; // which CUDA 13 does not serve
   CHECK_THAT(found(one, "D06").front().fix,
              !ContainsSubstring("update the driver") && ContainsSubstring("no driver helps"));

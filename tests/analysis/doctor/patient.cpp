@@ -17,7 +17,7 @@ model::Survey rank_survey(int rank) {
   survey.mpi = "Open MPI v4.1.4";
   survey.ncclprobe = "0.1.0 build 000000000000";
   survey.taken_utc = "2026-03-01T12:34:56Z";
-  model::Host& host = survey.inventory;
+  model::HostInventory& host = survey.inventory;
   host.hostname = "node01";
   host.boot_id = "boot-1";
   host.cpus_allowed = 16;

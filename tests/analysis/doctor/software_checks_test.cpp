@@ -180,7 +180,7 @@ TEST_CASE("a driver that is too old has one newest CUDA, and every way out is na
   Case one = healthy_case();
   auto become = [&](const char* gpu, const char* capability) {
     for (model::Survey& survey : one.surveys)
-      for (model::Gpu& each : survey.inventory.gpus) {
+      for (model::CudaDevice& each : survey.inventory.gpus) {
         each.name = gpu;
         each.compute_capability = capability;
       }
@@ -221,7 +221,7 @@ TEST_CASE("code for older GPUs and code for newer ones ask for different builds"
   Case one = healthy_case();
   auto of_capability = [&](const char* text) {
     for (model::Survey& survey : one.surveys)
-      for (model::Gpu& gpu : survey.inventory.gpus)
+      for (model::CudaDevice& gpu : survey.inventory.gpus)
         gpu.compute_capability = text;
     return found(one, "D05").front();
   };
@@ -244,7 +244,7 @@ TEST_CASE("a GPU without code in this build is a failure before anything runs") 
 
   auto set_capability = [&](const char* text) {
     for (model::Survey& survey : one.surveys)
-      for (model::Gpu& gpu : survey.inventory.gpus)
+      for (model::CudaDevice& gpu : survey.inventory.gpus)
         gpu.compute_capability = text;
   };
   set_capability("7.5");
@@ -353,7 +353,7 @@ TEST_CASE("PyTorch is judged against driver and GPUs, if it was asked for") {
 TEST_CASE("PyTorch of an Arm host is held against the wheels for Arm") {
   Case one = healthy_case();
   for (model::Survey& survey : one.surveys)
-    for (model::Gpu& gpu : survey.inventory.gpus)
+    for (model::CudaDevice& gpu : survey.inventory.gpus)
       gpu.name = "NVIDIA GH200 480GB";
   PythonTorch torch;
   torch.torch = "2.5.1+cu124";

@@ -73,7 +73,7 @@ TEST_CASE("a GPU without memory for the large message is told, and works all the
 TEST_CASE("GPUs that nobody has published figures of are no fault") {
   Case one = measured(20);
   for (model::Survey& survey : one.surveys)
-    for (model::Gpu& gpu : survey.inventory.gpus) {
+    for (model::CudaDevice& gpu : survey.inventory.gpus) {
       gpu.name = "NVIDIA X1";
       gpu.nvlinks.reset();
     }

@@ -211,7 +211,7 @@ TEST_CASE("processes are pooled by their medians") {
 
 TEST_CASE("what the inventory knows of links counts before what the GPU's model tells") {
   model::Run run = make_p2p_run(2, {ce, host}, steady);
-  model::Host& machine = run.header.hosts.front();
+  model::HostInventory& machine = run.header.hosts.front();
   for (int i = 0; i < 2; ++i) {
     machine.gpus[static_cast<std::size_t>(i)].pci_bus_id = fmt::format("00000000:{}B:00.0", i + 1);
     topology::Gpu gpu;

@@ -55,7 +55,7 @@ model::Run make_p2p_run(int ranks, std::vector<model::P2pMethod> methods, const 
   *trial = {.spec = workload::make_p2p_plan(request).value().trials.front()};
   for (const model::Cell& cell : trial->spec.cells)
     trial->cells.push_back(record_of(cell, *cell.label.p2p(), rates));
-  for (model::Gpu& gpu : run.header.hosts.front().gpus) {
+  for (model::CudaDevice& gpu : run.header.hosts.front().gpus) {
     gpu.compute_capability = "9.0";
     gpu.nvlinks = 18;
   }

@@ -44,7 +44,7 @@ TEST_CASE("pairs with a part of a GPU's links are not judged by all of them") {
 
   // As where no switch is between GPUs: 4 of the 18 links lead to the other.
   for (int index = 0; index < 2; ++index) {
-    model::Gpu& gpu = run.header.hosts.front().gpus[static_cast<std::size_t>(index)];
+    model::CudaDevice& gpu = run.header.hosts.front().gpus[static_cast<std::size_t>(index)];
     gpu.pci_bus_id = fmt::format("00000000:{}B:00.0", index + 1);
     topology::Gpu known;
     known.index = index;

@@ -107,9 +107,9 @@ TEST_CASE("a node that nobody knows stays unknown") {
 }
 
 TEST_CASE("links come from the inventory, and only where all GPUs agree") {
-  model::Host host;
+  model::HostInventory host;
   CHECK_FALSE(node_links(host).has_value());
-  model::Gpu gpu;
+  model::CudaDevice gpu;
   gpu.name = "NVIDIA H200";
   gpu.compute_capability = "9.0";
   gpu.nvlinks = 18;

@@ -95,10 +95,10 @@ TEST_CASE("the JSON of P2P matrices has the fields and types of its schema") {
   schema.add(render_report(run_with_everything(), Format::json));
   schema.add(render_report(recorded_run(), Format::json));
   model::Run unknown = run_with_everything();
-  for (model::Gpu& gpu : unknown.header.hosts[0].gpus)
+  for (model::CudaDevice& gpu : unknown.header.hosts[0].gpus)
     gpu = {.index = gpu.index, .name = "a GPU of tomorrow"};
   schema.add(render_report(unknown, Format::json));
-  schema.add_all<model::Host>("run/hosts/*");
+  schema.add_all<model::HostInventory>("run/hosts/*");
 
   support::check_document("docs/schemas/p2p.json", schema.text("ncclprobe p2p --format json"));
 }

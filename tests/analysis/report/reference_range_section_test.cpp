@@ -12,7 +12,7 @@ namespace {
 model::Run run_of(const std::string& backend) {
   support::RunBuilder run(8);
   run.header.backend = backend;
-  for (model::Gpu& gpu : run.header.hosts[0].gpus) {
+  for (model::CudaDevice& gpu : run.header.hosts[0].gpus) {
     gpu.compute_capability = "9.0";
     gpu.nvlinks = 18;
   }

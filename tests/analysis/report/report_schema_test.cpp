@@ -54,7 +54,7 @@ model::CellRecord watched_record(std::int64_t time_ns) {
 RunBuilder watched_run() {
   RunBuilder run(2);
   run.header.environment_of_ranks = {{{1}, "NCCL_ALGO", "Ring"}};
-  for (model::Gpu& gpu : run.header.hosts[0].gpus) {
+  for (model::CudaDevice& gpu : run.header.hosts[0].gpus) {
     gpu.name = "NVIDIA H200";
     gpu.compute_capability = "9.0";
     gpu.nvlinks = 18;
@@ -120,7 +120,7 @@ TEST_CASE("the JSON of reports has the fields and types of its schema") {
       for (model::Choice& choice : evidence.choices)
         choice.channels = 0;
   schema.add(render_report(without_channels, Format::json));
-  schema.add_all<model::Host>("run/hosts/*");
+  schema.add_all<model::HostInventory>("run/hosts/*");
 
   check_document("docs/schemas/report.json", schema.text("ncclprobe report RUN --format json"));
 }

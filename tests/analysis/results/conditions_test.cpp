@@ -118,7 +118,7 @@ TEST_CASE("memory errors that came between trials are not the run's") {
 
 TEST_CASE("ranks that share one GPU are no strangers to each other") {
   RunBuilder run(2);
-  for (model::Gpu& gpu : run.header.hosts[0].gpus) // two MIG instances
+  for (model::CudaDevice& gpu : run.header.hosts[0].gpus) // two MIG instances
     gpu.pci_bus_id = "0000:1b:00.0";
   std::vector<model::Condition> read{{.rank = 0, .when = When::before, .processes = 2},
                                      {.rank = 1, .when = When::before, .processes = 2}};

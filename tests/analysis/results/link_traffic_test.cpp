@@ -37,7 +37,7 @@ RunBuilder run_with(const std::vector<model::Condition>& conditions,
                     std::vector<model::Setting> settings = {}) {
   RunBuilder run(2);
   run.trial(std::move(settings)).cell("all_reduce", 1 << 20, 1'000'000, {.conditions = conditions});
-  for (model::Gpu& gpu : run.header.hosts[0].gpus) {
+  for (model::CudaDevice& gpu : run.header.hosts[0].gpus) {
     gpu.compute_capability = "9.0";
     gpu.nvlinks = 18;
   }

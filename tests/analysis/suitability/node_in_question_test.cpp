@@ -11,12 +11,12 @@ using namespace ncclprobe::support;
 
 namespace {
 
-model::Host host(const std::string& name, int gpus) {
-  model::Host host;
+model::HostInventory host(const std::string& name, int gpus) {
+  model::HostInventory host;
   host.hostname = host.boot_id = name;
   host.libraries = {{"cuda_driver", "535.129.03 (CUDA 12.2)", "", ""}, {"nccl", "2.28.3", "", ""}};
   for (int i = 0; i < gpus; ++i) {
-    model::Gpu gpu;
+    model::CudaDevice gpu;
     gpu.index = i;
     gpu.name = "NVIDIA H200";
     gpu.compute_capability = "9.0";
@@ -43,7 +43,7 @@ TEST_CASE("a host's equal GPUs are one, counted, with its driver and what that k
 
 TEST_CASE("of cards of one name, what was seen tells which it is") {
   auto seen = [](const char* name, const char* capability, std::uint64_t memory_bytes) {
-    model::Host one = host("alpha", 1);
+    model::HostInventory one = host("alpha", 1);
     one.gpus[0].name = name;
     one.gpus[0].compute_capability = capability;
     one.gpus[0].memory_bytes = memory_bytes;

@@ -31,7 +31,7 @@ TEST_CASE("Kernels and copies come in the order of their begin, with their class
   Activities out = activities(rank.trace, operations);
   std::vector<Class> kinds;
   std::vector<std::int64_t> starts;
-  for (const Activity& activity : out.all) {
+  for (const DeviceActivity& activity : out.all) {
     kinds.push_back(activity.kind);
     starts.push_back(activity.start_ns);
     CHECK(activity.ready_ns == activity.start_ns);

@@ -16,7 +16,7 @@ NcclChoices choices_in(const RankBuilder& rank, std::optional<ClockModel> gpu,
   NcclTimes times = nccl_times(rank.trace, gpu);
   Activities all = activities_of(rank.trace, operations, times);
   Joined joined = join_nccl(rank.trace, times, 0, all);
-  for (Activity& activity : all.all)
+  for (DeviceActivity& activity : all.all)
     activity.ready_ns += wait_ns;
   return nccl_choices(rank.trace, times, joined, all, operations);
 }
@@ -72,7 +72,7 @@ TEST_CASE("A wait may be wrong by what clocks are") {
   NcclTimes times = nccl_times(rank.trace, ClockModel{});
   Activities all = activities_of(rank.trace, operations, times);
   Joined joined = join_nccl(rank.trace, times, 0, all);
-  for (Activity& activity : all.all)
+  for (DeviceActivity& activity : all.all)
     activity.ready_error_ns = 50;
   CHECK(nccl_choices(rank.trace, times, joined, all, operations)
             .at({-1, k_all_reduce, k_ring, 0, 1})

@@ -107,7 +107,7 @@ TEST_CASE("A table keeps first and last of all ranks") {
   table.add(y, 290, 410, 1);
   table.add(x, 110, 190, 2);
   std::size_t hint = 0;
-  const Collective* one = table.find({1, 1}, hint);
+  const CollectiveSummary* one = table.find({1, 1}, hint);
   REQUIRE(one != nullptr);
   CHECK(one->ranks == 3);
   CHECK(one->first_start_ns == 100);

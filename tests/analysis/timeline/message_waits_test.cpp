@@ -176,7 +176,7 @@ TEST_CASE("The bubbles of a pipeline are waiting, not transfer: every figure by 
 
   const RankTimeline &first = out.ranks[0], &second = out.ranks[1];
   // Stage 0 sends 50 ns to a receive that is there, then waits 400 ns and receives for 50.
-  CHECK(first.steps[0].parts == StepParts{.length_ns = 1000,
+  CHECK(first.steps[0].parts == TimeParts{.length_ns = 1000,
                                           .communication_ns = 500,
                                           .hidden_ns = 0,
                                           .compute_ns = 400,
@@ -185,7 +185,7 @@ TEST_CASE("The bubbles of a pipeline are waiting, not transfer: every figure by 
                                           .memory_ns = 0,
                                           .helper_ns = 0,
                                           .idle_ns = 100});
-  CHECK(second.steps[0].parts == StepParts{.length_ns = 1000,
+  CHECK(second.steps[0].parts == TimeParts{.length_ns = 1000,
                                            .communication_ns = 300,
                                            .hidden_ns = 0,
                                            .compute_ns = 400,

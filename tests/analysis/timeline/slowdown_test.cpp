@@ -164,7 +164,7 @@ TEST_CASE("A ratio carries what the waits before may be wrong by") {
   }
   OperationIndex operations(rank.trace.operations);
   Activities all = activities(rank.trace, operations);
-  for (Activity& activity : all.all)
+  for (DeviceActivity& activity : all.all)
     if (activity.kind == Class::communication)
       activity.ready_error_ns = 30;
   SlowdownSum sum = only(sums_of(slowdowns(durations_of(all, operations, busy_sets(all))), true));
@@ -197,7 +197,7 @@ TEST_CASE("A wait is no part of a collective's duration") {
   }
   OperationIndex operations(rank.trace.operations);
   Activities all = activities(rank.trace, operations);
-  for (Activity& activity : all.all)
+  for (DeviceActivity& activity : all.all)
     if (activity.kind == Class::communication)
       activity.ready_ns = activity.start_ns + 400;
   auto found = slowdowns(durations_of(all, operations, busy_sets(all)));

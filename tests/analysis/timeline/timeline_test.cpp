@@ -41,7 +41,7 @@ TEST_CASE("Two ranks, one of them late: every figure by hand") {
   CHECK(early.matched == 20);
   // Rank 0: communication from 300 to 900, computation until 400, rank 1 comes at 500. The last of
   // the 20 steps ends with the communication.
-  StepParts first{.length_ns = 1000,
+  TimeParts first{.length_ns = 1000,
                   .communication_ns = 600,
                   .hidden_ns = 100,
                   .compute_ns = 400,
@@ -53,7 +53,7 @@ TEST_CASE("Two ranks, one of them late: every figure by hand") {
   REQUIRE(early.steps.size() == 20);
   CHECK(early.steps[0].parts == first);
   CHECK(early.steps[0].start_ns == 10'000);
-  StepParts last = first;
+  TimeParts last = first;
   last.length_ns = 900;
   last.idle_ns = 0;
   CHECK(early.steps[19].parts == last);

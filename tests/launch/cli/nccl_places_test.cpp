@@ -9,8 +9,8 @@ using namespace ncclprobe::cli;
 
 namespace {
 
-model::Host host(const std::string& name, const std::string& nccl) {
-  model::Host one;
+model::HostInventory host(const std::string& name, const std::string& nccl) {
+  model::HostInventory one;
   one.hostname = name;
   one.boot_id = name;
   one.libraries = {{"nccl", nccl, "/usr/lib/libnccl.so.2", ""}};

@@ -9,8 +9,8 @@ using namespace ncclprobe::cli;
 
 namespace {
 
-model::Host fitting_host() {
-  model::Host host;
+model::HostInventory fitting_host() {
+  model::HostInventory host;
   host.worker_version = "ncclprobe-worker 0.1.0, nvidia backend: CUDA 13.0.88, architectures 90";
   host.gpus.resize(1);
   host.gpus[0].compute_capability = "9.0";
@@ -26,7 +26,7 @@ TEST_CASE("nothing is said before a run on a machine whose parts fit") {
 }
 
 TEST_CASE("a driver that is too old is said before a run") {
-  model::Host host = fitting_host();
+  model::HostInventory host = fitting_host();
   host.libraries[0].version = "550.54.14 (CUDA 12.4)";
 
   auto findings = preflight({host}, "nvidia", World{});

@@ -12,14 +12,14 @@ namespace {
 constexpr std::uint64_t k_gib = 1ULL << 30;
 
 struct Machine {
-  std::vector<model::Host> hosts{model::Host{}};
+  std::vector<model::HostInventory> hosts{model::HostInventory{}};
   launch::Layout layout;
   std::vector<model::TrialSpec> trials{model::TrialSpec{}};
 
   Machine() {
     hosts[0].hostname = "node1";
     for (int device = 0; device < 2; ++device) {
-      model::Gpu gpu;
+      model::CudaDevice gpu;
       gpu.compute_mode = "default";
       gpu.free_bytes = 80 * k_gib;
       hosts[0].gpus.push_back(gpu);

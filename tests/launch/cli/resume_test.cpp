@@ -21,7 +21,7 @@ model::RunHeader header_of_two_hosts() {
   header.mpi_version = "Open MPI 4.1.4";
   header.backend = "nvidia";
   for (const char* name : {"alpha", "beta"}) {
-    model::Host host;
+    model::HostInventory host;
     host.hostname = name;
     host.boot_id = std::string("boot of ") + name;
     host.cpu_model = "CPU";

@@ -9,8 +9,8 @@ using launch::SupervisorReport;
 
 namespace {
 
-model::Host host_with(int gpus, const std::string& nccl = "2.28.3") {
-  model::Host host;
+model::HostInventory host_with(int gpus, const std::string& nccl = "2.28.3") {
+  model::HostInventory host;
   host.hostname = "node1";
   for (int i = 0; i < gpus; ++i)
     host.gpus.push_back({i, "NVIDIA H200"});

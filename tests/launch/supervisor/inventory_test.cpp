@@ -13,7 +13,7 @@ namespace {
 
 struct Inquiry {
   std::string token = test_launch::make_token();
-  base::Result<model::Host> answer;
+  base::Result<model::HostInventory> answer;
 
   explicit Inquiry(const std::string& how, std::chrono::milliseconds patience = 20s)
       : answer(launch::take_inventory(

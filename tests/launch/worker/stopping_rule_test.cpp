@@ -62,7 +62,7 @@ TEST_CASE("fewer than 6 values tell no interval, and order does not matter") {
 }
 
 TEST_CASE("without an interval the cell ends with its batches") {
-  worker::Limits limits = worker::limits_for({5, 20, 5, 1000}, {20, 5});
+  worker::SampleLimits limits = worker::limits_for({5, 20, 5, 1000}, {20, 5});
 
   CHECK(worker::vote(limits, count_up(4), 1000) == worker::Vote::more);
   CHECK(worker::vote(limits, count_up(5), 0) == worker::Vote::enough);
@@ -72,7 +72,7 @@ TEST_CASE("with an interval the cell ends when it is narrow, the count is used u
   model::Timing timing{5, 20, 5, 0};
   timing.target_interval = 0.01;
   timing.max_batches = 10;
-  worker::Limits limits = worker::limits_for(timing, {20, 5});
+  worker::SampleLimits limits = worker::limits_for(timing, {20, 5});
   std::vector<double> same(6, 100.0);
 
   CHECK(worker::vote(limits, std::vector<double>(5, 100.0), 0) == worker::Vote::more);
@@ -84,7 +84,7 @@ TEST_CASE("with an interval the cell ends when it is narrow, the count is used u
 }
 
 TEST_CASE("a budget that is spent ends the cell, with whatever it has") {
-  worker::Limits limits = worker::limits_for({5, 20, 5, 1000}, {20, 5});
+  worker::SampleLimits limits = worker::limits_for({5, 20, 5, 1000}, {20, 5});
 
   CHECK(worker::vote(limits, count_up(1), 1001) == worker::Vote::out_of_time);
   CHECK(worker::is_out_of_time(limits, 1001));
@@ -103,7 +103,7 @@ TEST_CASE("more launches than an int holds are counted") {
 TEST_CASE("both sides of the interval must be near the median") {
   model::Timing timing{5, 20, 5, 0};
   timing.target_interval = 0.05;
-  worker::Limits limits = worker::limits_for(timing, {20, 5});
+  worker::SampleLimits limits = worker::limits_for(timing, {20, 5});
 
   CHECK(worker::vote(limits, {100, 100, 100, 100, 100, 104}, 0) == worker::Vote::enough);
   CHECK(worker::vote(limits, {100, 100, 100, 100, 100, 106}, 0) == worker::Vote::more);
@@ -113,7 +113,7 @@ TEST_CASE("both sides of the interval must be near the median") {
 TEST_CASE("in latency mode launches are counted, and time is looked at as they go") {
   model::Timing timing{5, 20, 5, 1000};
   timing.mode = model::TimingMode::latency;
-  worker::Limits limits = worker::limits_for(timing, {20, 5});
+  worker::SampleLimits limits = worker::limits_for(timing, {20, 5});
 
   CHECK(limits.least == 100);
   CHECK(limits.most == 100);

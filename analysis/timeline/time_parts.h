@@ -12,7 +12,7 @@ namespace ncclprobe::analysis::timeline {
 
 // How a section of one rank's time was spent. Communication C, computation K, and the part of C in
 // which all running communication waits for another rank: sets of moments.
-struct StepParts {
+struct TimeParts {
   std::int64_t length_ns = 0;
   std::int64_t communication_ns = 0; // |C|
   std::int64_t hidden_ns = 0;        // |C and K|
@@ -25,13 +25,13 @@ struct StepParts {
   std::int64_t idle_ns = 0;
 
   std::int64_t exposed_ns() const { return exposed_wait_ns + exposed_transfer_ns; }
-  void add(const StepParts& other);
-  bool operator==(const StepParts&) const = default;
+  void add(const TimeParts& other);
+  bool operator==(const TimeParts&) const = default;
 };
-NCCLPROBE_FIELDS(StepParts, length_ns, communication_ns, hidden_ns, compute_ns, exposed_wait_ns,
+NCCLPROBE_FIELDS(TimeParts, length_ns, communication_ns, hidden_ns, compute_ns, exposed_wait_ns,
                  exposed_transfer_ns, memory_ns, helper_ns, idle_ns)
 
-// When a rank was busy, by kind. Uses Activity::ready_ns.
+// When a rank was busy, by kind. Uses DeviceActivity::ready_ns.
 struct BusySets {
   Spans compute, communication, memory, helper;
   Spans transfer; // communication that does not wait
@@ -39,7 +39,7 @@ struct BusySets {
 BusySets busy_sets(const Activities& activities);
 
 // One for each window.
-std::vector<StepParts> parts_of(const BusySets& busy, const Spans& windows);
+std::vector<TimeParts> parts_of(const BusySets& busy, const Spans& windows);
 
 // Communication of one stream within the windows.
 struct StreamParts {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/timeline/step_parts.h"
+#include "analysis/timeline/time_parts.h"
 #include "analysis/timeline/trace_builder.h"
 #include "support/catch.h"
 
@@ -28,7 +28,7 @@ TEST_CASE("A step is split into its parts") {
   all.all[1].ready_ns = 45; // the last rank came then
   auto parts = parts_of(busy_sets(all), {{0, 100}});
   REQUIRE(parts.size() == 1);
-  CHECK(parts[0] == StepParts{.length_ns = 100,
+  CHECK(parts[0] == TimeParts{.length_ns = 100,
                               .communication_ns = 50,
                               .hidden_ns = 10,
                               .compute_ns = 30,
@@ -46,7 +46,7 @@ TEST_CASE("Communication of two streams counts once, and is a wait only if both 
   Activities all = activities_in(rank);
   all.all[0].ready_ns = 80;
   all.all[1].ready_ns = 60;
-  StepParts parts = parts_of(busy_sets(all), {{0, 200}})[0];
+  TimeParts parts = parts_of(busy_sets(all), {{0, 200}})[0];
   CHECK(parts.communication_ns == 150);
   CHECK(parts.exposed_wait_ns == 60); // from 60 on the second transfers
   CHECK(parts.exposed_transfer_ns == 90);
@@ -62,7 +62,7 @@ TEST_CASE("Windows cut what reaches beyond them") {
   CHECK(parts[0].hidden_ns == 5);
   CHECK(parts[1].hidden_ns == 5);
   CHECK(parts[1].compute_ns == 10);
-  CHECK(parts[2] == StepParts{});
+  CHECK(parts[2] == TimeParts{});
 }
 
 TEST_CASE("Kernels of no length, streams that overlap and nothing at all do no harm") {
@@ -116,11 +116,11 @@ TEST_CASE("The parts of any step add up, and all communication is hidden or expo
       }
     }
     Activities all = activities_in(rank);
-    for (Activity& activity : all.all)
+    for (DeviceActivity& activity : all.all)
       activity.ready_ns += any(static_cast<std::uint32_t>(activity.end_ns - activity.start_ns + 1));
     std::int64_t middle = any(1200);
-    StepParts sum;
-    for (const StepParts& parts : parts_of(busy_sets(all), {{0, middle}, {middle, 1200}})) {
+    TimeParts sum;
+    for (const TimeParts& parts : parts_of(busy_sets(all), {{0, middle}, {middle, 1200}})) {
       REQUIRE(parts.communication_ns == parts.hidden_ns + parts.exposed_ns());
       REQUIRE(parts.length_ns == parts.compute_ns + parts.exposed_wait_ns +
                                      parts.exposed_transfer_ns + parts.memory_ns + parts.helper_ns +
@@ -129,7 +129,7 @@ TEST_CASE("The parts of any step add up, and all communication is hidden or expo
     }
     REQUIRE(sum == parts_of(busy_sets(all), {{0, 1200}})[0]); // however it is cut
     Spans compute, communication;
-    for (const Activity& activity : all.all)
+    for (const DeviceActivity& activity : all.all)
       (activity.kind == Class::compute ? compute : communication)
           .push_back({activity.start_ns,
                       activity.kind == Class::communication || activity.kind == Class::compute

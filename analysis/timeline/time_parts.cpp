@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/timeline/step_parts.h"
+#include "analysis/timeline/time_parts.h"
 
 #include <array>
 #include <map>
@@ -17,7 +17,7 @@ enum Set : unsigned {
   k_helper = 16
 };
 
-void add_piece(StepParts& parts, unsigned sets, std::int64_t length_ns) {
+void add_piece(TimeParts& parts, unsigned sets, std::int64_t length_ns) {
   parts.length_ns += length_ns;
   bool communicates = (sets & k_communication) != 0;
   if (communicates)
@@ -41,7 +41,7 @@ void add_piece(StepParts& parts, unsigned sets, std::int64_t length_ns) {
 
 } // namespace
 
-void StepParts::add(const StepParts& other) {
+void TimeParts::add(const TimeParts& other) {
   length_ns += other.length_ns;
   communication_ns += other.communication_ns;
   hidden_ns += other.hidden_ns;
@@ -55,13 +55,13 @@ void StepParts::add(const StepParts& other) {
 
 BusySets busy_sets(const Activities& activities) {
   std::array<std::size_t, 4> counts{};
-  for (const Activity& activity : activities.all)
+  for (const DeviceActivity& activity : activities.all)
     ++counts[static_cast<std::size_t>(activity.kind)];
   BusySets busy;
   std::array<Spans*, 4> sets{&busy.compute, &busy.communication, &busy.memory, &busy.helper};
   for (std::size_t kind = 0; kind < sets.size(); ++kind)
     sets[kind]->reserve(counts[kind]);
-  for (const Activity& activity : activities.all) {
+  for (const DeviceActivity& activity : activities.all) {
     sets[static_cast<std::size_t>(activity.kind)]->push_back({activity.start_ns, activity.end_ns});
     if (activity.kind == Class::communication)
       busy.transfer.push_back({activity.ready_ns, activity.end_ns});
@@ -72,8 +72,8 @@ BusySets busy_sets(const Activities& activities) {
   return busy;
 }
 
-std::vector<StepParts> parts_of(const BusySets& busy, const Spans& windows) {
-  std::vector<StepParts> out(windows.size());
+std::vector<TimeParts> parts_of(const BusySets& busy, const Spans& windows) {
+  std::vector<TimeParts> out(windows.size());
   cut(windows, {&busy.compute, &busy.transfer, &busy.communication, &busy.memory, &busy.helper},
       [&](std::size_t window, unsigned sets, std::int64_t length_ns) {
         add_piece(out[window], sets, length_ns);
@@ -89,7 +89,7 @@ std::vector<StreamParts> streams_of(const Activities& activities, const Spans& c
   };
   std::map<std::uint16_t, OfStream> streams;
   CoverMeter inside(windows);
-  for (const Activity& activity : activities.all) {
+  for (const DeviceActivity& activity : activities.all) {
     if (activity.kind != Class::communication)
       continue;
     OfStream& stream = streams[activity.stream];
