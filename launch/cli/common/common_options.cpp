@@ -90,11 +90,13 @@ Option trial_option(std::optional<int>& into, OptionDetails details) {
                 std::move(details));
 }
 
-Option window_option(std::optional<WindowRequest>& into, OptionDetails details) {
+Option window_option(std::optional<analysis::timeline::WindowRequest>& into,
+                     OptionDetails details) {
   return option("window", "WINDOW", into,
-                Words<WindowRequest>{parse_window,
-                                     [](const WindowRequest& window) { return window.text; },
-                                     "step:3-5"},
+                Words<analysis::timeline::WindowRequest>{
+                    analysis::timeline::parse_window,
+                    [](const analysis::timeline::WindowRequest& window) { return window.text; },
+                    "step:3-5"},
                 "Only this part of the trace: times from the start of the timed part (0:5ms, "
                 ":500ms, 1.2s:) or whole steps (step:3, step:3-5), counted from 0",
                 std::move(details));

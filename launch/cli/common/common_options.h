@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/report_value/report_writers.h"
-#include "launch/cli/common/trace_window.h"
+#include "analysis/timeline/trace_window.h"
 #include "launch/cli/common/usage.h"
 #include "model/trial.h"
 
@@ -51,7 +51,8 @@ Words<std::filesystem::path> path_words(std::string example);
 Option input_option(const char* name, std::filesystem::path& into, const char* help,
                     OptionDetails details = {.positional = true, .required = true});
 Option trial_option(std::optional<int>& into, OptionDetails details = {});
-Option window_option(std::optional<WindowRequest>& into, OptionDetails details = {});
+Option window_option(std::optional<analysis::timeline::WindowRequest>& into,
+                     OptionDetails details = {});
 Option traced_ranks_option(std::vector<int>& into, OptionDetails details = {});
 Option price_option(std::map<std::string, double>& into, const char* help,
                     OptionDetails details = {});

@@ -9,12 +9,12 @@
 #include "analysis/export/rank_events.h"
 #include "analysis/timeline/channel_times.h"
 #include "analysis/timeline/clocks.h"
+#include "analysis/timeline/trace_window.h"
 #include "analysis/timeline/traced_schedule.h"
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/printable.h"
 #include "base/text_layout.h"
-#include "launch/cli/common/trace_window.h"
 #include "launch/cli/files/chosen_trace.h"
 #include "launch/cli/files/report_files.h"
 #include "launch/cli/files/trace_source.h"
@@ -146,9 +146,9 @@ private:
   const ExportOptions& options_;
   std::vector<int> ranks_;
   analysis::timeline::Clocks clocks_;
-  std::int64_t first_ns_ = 0; // origin of times
-  TraceExtent extent_;        // with a window
-  std::int64_t from_ns_ = 0;  // since first_ns_
+  std::int64_t first_ns_ = 0;              // origin of times
+  analysis::timeline::TraceExtent extent_; // with a window
+  std::int64_t from_ns_ = 0;               // since first_ns_
   std::int64_t until_ns_ = INT64_MAX;
 };
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "launch/cli/common/trace_window.h"
+#include "analysis/timeline/trace_window.h"
 #include "launch/cli/common/usage.h"
 
 #include <filesystem>
@@ -17,7 +17,7 @@ struct ExportOptions {
   base::Overwrite overwrite = base::Overwrite::no;
   std::optional<int> trial;
   std::vector<int> ranks; // empty: all
-  std::optional<WindowRequest> window;
+  std::optional<analysis::timeline::WindowRequest> window;
   base::Verbosity verbosity = base::Verbosity::normal;
 };
 

@@ -5,40 +5,15 @@
 
 #include "analysis/verdict/verdict.h"
 #include "base/units.h"
+#include "workload/default_sweep.h"
 #include "workload/step_cells.h"
 
-#include <algorithm>
 #include <random>
 
 namespace ncclprobe::cli {
 namespace {
 
 using namespace model;
-
-// One variable at a time: each is a common first try on such a machine, and none can change
-// results. A result shows where to look; it is not a tuning.
-std::vector<std::vector<Setting>> suitable_sweep(const std::string& backend,
-                                                 const std::vector<HostInventory>& hosts) {
-  if (backend == "host")
-    return {{{"NCCLPROBE_GLOO_ALGORITHM", "ring"}}, {{"NCCLPROBE_GLOO_CHUNK_BYTES", "65536"}}};
-  if (backend == "synthetic")
-    return {{{"NCCLPROBE_SYNTHETIC_ALPHA_NS", "2000"}}};
-  bool nvlink = std::ranges::all_of(hosts, [](const HostInventory& host) {
-    return std::ranges::all_of(host.gpus,
-                               [](const CudaDevice& gpu) { return gpu.nvlinks.value_or(0) > 0; });
-  });
-  std::vector<std::vector<Setting>> sweep{{{"NCCL_ALGO", "Ring"}}, {{"NCCL_BUFFSIZE", "8388608"}}};
-  if (nvlink) {
-    sweep.push_back({{"NCCL_MIN_CTAS", "32"}});
-    sweep.push_back({{"NCCL_MAX_CTAS", "8"}});
-  } else {
-    sweep.push_back({{"NCCL_P2P_LEVEL", "SYS"}});
-    sweep.push_back({{"NCCL_P2P_DISABLE", "1"}});
-  }
-  if (hosts.size() > 1)
-    sweep.push_back({{"NCCL_SOCKET_NTHREADS", "4"}, {"NCCL_NSOCKS_PERTHREAD", "4"}});
-  return sweep;
-}
 
 // Includes writing the memory and choosing matrix products before the first step.
 constexpr std::int64_t k_step_deadline_ns = 120'000'000'000;
@@ -102,7 +77,7 @@ void fill_defaults(RunOptions& options, const std::string& backend,
     options.cpu_affinities.reset();
   } else if (options.axes.empty() && options.settings.empty() &&
              options.compared_libraries.empty() && !options.cpu_affinities && !of_steps) {
-    options.settings = suitable_sweep(backend, hosts);
+    options.settings = workload::default_sweep(backend, hosts);
   }
 }
 

@@ -12,11 +12,11 @@
 #include "launch/cli/common/command_end.h"
 #include "launch/cli/common/help.h"
 #include "launch/cli/job/default_job.h"
-#include "launch/cli/job/expected_time.h"
 #include "launch/cli/job/nccl_places.h"
 #include "launch/cli/job/plan_file.h"
 #include "launch/cli/job/session.h"
 #include "model/cell_label.h"
+#include "workload/expected_time.h"
 
 #include <nlohmann/json.hpp>
 
@@ -52,10 +52,10 @@ std::string describe_json(const workload::Plan& plan) {
                                   {"purpose", std::string(to_string(trial.purpose))},
                                   {"setting", trial.name},
                                   {"cells", trial.cells.size()},
-                                  {"expected_s", expected_trial_ns(trial) / 1e9}});
+                                  {"expected_s", workload::expected_trial_ns(trial) / 1e9}});
   document["ranks"] = plan.trials.front().ranks;
   document["backend"] = plan.trials.front().backend;
-  document["expected_s"] = expected_ns(plan) / 1e9;
+  document["expected_s"] = workload::expected_ns(plan) / 1e9;
   document["left_out"] = plan.notes;
   document["warnings"] = plan.warnings;
   return document.dump(1) + "\n";
@@ -69,7 +69,8 @@ std::string describe(const workload::Plan& plan) {
     base::add_wrapped_row(table,
                           {std::to_string(trial.id), std::to_string(trial.replicate),
                            std::to_string(trial.cells.size()),
-                           expected_text(expected_trial_ns(trial)), trial.name + what_for(trial)},
+                           workload::expected_text(workload::expected_trial_ns(trial)),
+                           trial.name + what_for(trial)},
                           {0, 0, 0, 0, 56});
   // Some settings rule cells out.
   const model::TrialSpec& first =
@@ -82,7 +83,7 @@ std::string describe(const workload::Plan& plan) {
                   "buffers per rank",
                   base::count_of(plan.trials.size(), "trial", "trials"),
                   base::count_of(static_cast<std::size_t>(first.ranks), "rank", "ranks"),
-                  first.backend, expected_text(expected_ns(plan)),
+                  first.backend, workload::expected_text(workload::expected_ns(plan)),
                   static_cast<double>(workload::peak_bytes(first.cells)) / (1 << 20)),
       0);
   out += "\n" + table.render(2);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/report_value/report_writers.h"
-#include "launch/cli/common/trace_window.h"
+#include "analysis/timeline/trace_window.h"
 #include "launch/cli/common/usage.h"
 
 #include <filesystem>
@@ -27,7 +27,7 @@ struct ReportOptions {
   bool timeline = false;
   std::optional<int> trial; // unset: the first traced one
   bool steps = false;       // each step separately, in JSON
-  std::optional<WindowRequest> window;
+  std::optional<analysis::timeline::WindowRequest> window;
   std::vector<int> ranks; // show only these; empty: all
   base::Verbosity verbosity = base::Verbosity::normal;
 };

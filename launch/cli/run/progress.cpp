@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/units.h"
-#include "launch/cli/job/expected_time.h"
+#include "workload/expected_time.h"
 
 #include <algorithm>
 
@@ -52,10 +52,11 @@ void Progress::begin_trial(const model::TrialSpec& spec) {
   if (spec.purpose == model::Purpose::traced)
     name_ += " (traced)";
   cell_names_.clear();
-  expected_at_cell_ns_ = {expected_start_ns(spec)};
+  expected_at_cell_ns_ = {workload::expected_start_ns(spec)};
   for (const model::Cell& cell : spec.cells) {
     cell_names_.push_back(cell.label.workload() + " " + base::format_bytes(cell.label.bytes));
-    expected_at_cell_ns_.push_back(expected_at_cell_ns_.back() + expected_cell_ns(spec, cell));
+    expected_at_cell_ns_.push_back(expected_at_cell_ns_.back() +
+                                   workload::expected_cell_ns(spec, cell));
   }
   now_ = {};
   now_.cells = static_cast<int>(spec.cells.size());
@@ -103,7 +104,7 @@ std::string Progress::time_left() const {
       (cells > 0 && cells < expected_at_cell_ns_.size() ? expected_at_cell_ns_[cells] : 0);
   const double trust = k_trust * expected_ns_ + k_trust_ns;
   const double left = (expected_ns_ - done) * (elapsed + trust) / (done + trust);
-  return fmt::format("about {} left", expected_text(std::max(left, 1e9)));
+  return fmt::format("about {} left", workload::expected_text(std::max(left, 1e9)));
 }
 
 std::string Progress::where() const {

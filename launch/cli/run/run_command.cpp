@@ -19,7 +19,6 @@
 #include "launch/cli/files/traced_steps.h"
 #include "launch/cli/job/compared_libraries.h"
 #include "launch/cli/job/default_job.h"
-#include "launch/cli/job/expected_time.h"
 #include "launch/cli/job/named_again.h"
 #include "launch/cli/job/nccl_places.h"
 #include "launch/cli/job/resume.h"
@@ -27,8 +26,9 @@
 #include "launch/cli/run/preflight.h"
 #include "launch/cli/run/preparation.h"
 #include "launch/cli/run/progress.h"
-#include "launch/cli/run/trace_keeper.h"
+#include "launch/supervisor/trace_keeper.h"
 #include "store/run_file.h"
+#include "workload/expected_time.h"
 
 #include <algorithm>
 #include <csignal>
@@ -98,7 +98,7 @@ void say_what_is_coming(const Session& session, const workload::Plan& plan) {
                base::count_of(session.layout.hosts.size(), "host", "hosts"),
                base::count_of(plan.trials.size(), "trial", "trials"),
                base::count_of(plan.trials.front().cells.size(), "cell", "cells"),
-               expected_text(expected_ns(plan)));
+               workload::expected_text(workload::expected_ns(plan)));
   for (const model::Setting& pinned : plan.pinned)
     spdlog::warn(
         "{}={} is set in the environment and stays so in every trial; --override {} sweeps it",
@@ -144,7 +144,7 @@ Result<Ending> measure(launch::Supervisor& supervisor, const workload::Plan& pla
     return !stored.done.contains(spec.id);
   });
   for (model::TrialSpec& spec : missing)
-    keep_trace_with(output, run_id, spec);
+    launch::keep_trace_with(output, run_id, spec);
   bool all_done = true;
   for (std::size_t next = 0; next < missing.size(); ++next) {
     const model::TrialSpec& spec = missing[next];
@@ -274,10 +274,10 @@ Result<Stored> begin(const std::filesystem::path& output, const RunOptions& opti
   double left_ns = 0;
   for (const model::TrialSpec& trial : plan.trials)
     if (!stored.done.contains(trial.id))
-      left_ns += expected_trial_ns(trial);
+      left_ns += workload::expected_trial_ns(trial);
   if (options.verbosity != base::Verbosity::quiet)
     spdlog::info("continuing {}: {} of {} trials are done, about {} left", output.string(),
-                 stored.done.size(), plan.trials.size(), expected_text(left_ns));
+                 stored.done.size(), plan.trials.size(), workload::expected_text(left_ns));
   progress.skip(static_cast<int>(stored.done.size()), left_ns);
   return stored;
 }
@@ -327,7 +327,7 @@ int plan_and_lead(const World& world, Session& session, const Job& job,
   auto plan = check_environment(session, world, options.overrides).and_then(job.plan);
   bool quiet = options.verbosity == base::Verbosity::quiet;
   Progress progress(Progress::style_for(quiet), plan ? static_cast<int>(plan->trials.size()) : 0,
-                    plan ? expected_ns(*plan) : 0);
+                    plan ? workload::expected_ns(*plan) : 0);
   if (plan) {
     Preparation preparation =
         choose_preparation(options.prepare.value_or("auto"), session.backend.name, session.hosts,
@@ -365,8 +365,8 @@ int run_job(const World& world, Session& session, const Job& job) {
   how.devices_per_worker = *job.options.devices_per_worker;
   how.on_trace = [&](const model::TrialSpec& spec, std::span<const launch::ClockReading> clock,
                      const std::function<void()>& send_heartbeat) {
-    return store_traces(session.layout, session.fleet->rank(), *job.options.devices_per_worker,
-                        spec, clock, send_heartbeat);
+    return launch::store_traces(session.layout, session.fleet->rank(),
+                                *job.options.devices_per_worker, spec, clock, send_heartbeat);
   };
   try {
     return session.fleet->rank() == 0 ? plan_and_lead(world, session, job, std::move(how))

@@ -6,15 +6,15 @@
 
 #include <string>
 
-namespace ncclprobe::cli {
+namespace ncclprobe::workload {
 
 // Expected elapsed time in ns, for `plan --dry-run`, the line before a run, and the time left.
 // Within a factor of 2 on an idle machine like those on which the constants were measured.
 double expected_start_ns(const model::TrialSpec& trial); // until its first cell
 double expected_cell_ns(const model::TrialSpec& trial, const model::Cell& cell);
 double expected_trial_ns(const model::TrialSpec& trial);
-double expected_ns(const workload::Plan& plan); // of all trials
+double expected_ns(const Plan& plan); // of all trials
 // Rounded, because it is an estimate: "0.4 s", "12 s", "3 min 20 s".
 std::string expected_text(double nanoseconds);
 
-} // namespace ncclprobe::cli
+} // namespace ncclprobe::workload

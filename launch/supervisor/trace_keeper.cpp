@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "launch/cli/run/trace_keeper.h"
+#include "launch/supervisor/trace_keeper.h"
 
 #include "trace/rows.h"
 #include "trace/spool_writer.h"
@@ -12,12 +12,12 @@
 
 #include <vector>
 
-namespace ncclprobe::cli {
+namespace ncclprobe::launch {
 namespace {
 
-std::vector<trace::ClockRow> rows_of(std::span<const launch::ClockReading> clock) {
+std::vector<trace::ClockRow> rows_of(std::span<const ClockReading> clock) {
   std::vector<trace::ClockRow> rows;
-  for (const launch::ClockReading& reading : clock) {
+  for (const ClockReading& reading : clock) {
     trace::ClockRow row;
     row.at_ns = static_cast<std::uint64_t>(reading.at_ns);
     row.offset_ns = reading.offset_ns;
@@ -43,9 +43,9 @@ void keep_trace_with(const std::filesystem::path& run_file, const std::string& r
     std::filesystem::remove(store::trace_part_path(run_file, spec.id, rank), none);
 }
 
-std::vector<std::string> store_traces(const launch::Layout& layout, int supervisor,
-                                      int devices_per_worker, const model::TrialSpec& spec,
-                                      std::span<const launch::ClockReading> clock,
+std::vector<std::string> store_traces(const Layout& layout, int supervisor, int devices_per_worker,
+                                      const model::TrialSpec& spec,
+                                      std::span<const ClockReading> clock,
                                       const std::function<void()>& send_heartbeat) {
   auto run_file = std::filesystem::path(spec.trace_folder).replace_extension();
   const auto rows = rows_of(clock);
@@ -58,7 +58,7 @@ std::vector<std::string> store_traces(const launch::Layout& layout, int supervis
     std::error_code none; // of a trial before this one
     std::filesystem::remove(path, none);
     if (readings.open(path.string()))
-      for (const launch::RankPlacement& placement : placements)
+      for (const RankPlacement& placement : placements)
         readings.append<trace::ClockRow>(placement.rank, rows);
     auto stored = store::store_trace_part(
         run_file, {spec.id, spec.trace_run_id, std::string(to_string(spec.trace))}, first_rank,
@@ -75,4 +75,4 @@ std::vector<std::string> store_traces(const launch::Layout& layout, int supervis
   return parts;
 }
 
-} // namespace ncclprobe::cli
+} // namespace ncclprobe::launch

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace ncclprobe::cli {
+namespace ncclprobe::launch {
 
 // Has the workers of this trial leave their traces where those of the run file are kept.
 void keep_trace_with(const std::filesystem::path& run_file, const std::string& run_id,
@@ -20,9 +20,9 @@ void keep_trace_with(const std::filesystem::path& run_file, const std::string& r
 // After a traced trial, on each supervisor: what its workers left becomes part of the run, with how
 // this host's clock stood to the leader's. What cannot be stored is logged; spools stay then.
 // Returns the files of the parts. send_heartbeat() is called about once a second.
-std::vector<std::string> store_traces(const launch::Layout& layout, int supervisor,
-                                      int devices_per_worker, const model::TrialSpec& spec,
-                                      std::span<const launch::ClockReading> clock,
+std::vector<std::string> store_traces(const Layout& layout, int supervisor, int devices_per_worker,
+                                      const model::TrialSpec& spec,
+                                      std::span<const ClockReading> clock,
                                       const std::function<void()>& send_heartbeat);
 
-} // namespace ncclprobe::cli
+} // namespace ncclprobe::launch

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "launch/cli/common/trace_window.h"
+#include "analysis/timeline/trace_window.h"
 
 #include "analysis/timeline/trace_cut.h"
 #include "base/number_list.h"
@@ -11,9 +11,7 @@
 #include <map>
 #include <set>
 
-namespace ncclprobe::cli {
-
-using namespace analysis::timeline;
+namespace ncclprobe::analysis::timeline {
 
 namespace {
 
@@ -231,4 +229,4 @@ Result<TraceSource> restricted(TraceSource source, const WindowRequest& window, 
   return source;
 }
 
-} // namespace ncclprobe::cli
+} // namespace ncclprobe::analysis::timeline

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace ncclprobe::cli {
+namespace ncclprobe::analysis::timeline {
 
 // A part of a trace as users write it: "0:5ms", "2s:", ":500ms" count from the begin of the timed
 // part; "step:3" and "step:3-5" are whole steps.
@@ -31,20 +31,18 @@ struct TraceExtent {
   std::int64_t timed_ns = 0;
   std::int64_t last_ns = 0;
   struct Step {
-    analysis::timeline::StepKey key;
-    analysis::timeline::Span span; // from the first rank's begin to the last one's end
+    StepKey key;
+    Span span; // from the first rank's begin to the last one's end
   };
   std::vector<Step> steps; // in the order in which they began
 };
 // Covers the ranks whose clocks are known, and reads them all. Errors: those of the source,
 // not_found if it has no events.
-base::Result<TraceExtent> extent_of(const analysis::timeline::TraceSource& source,
-                                    const analysis::timeline::Clocks& clocks);
+base::Result<TraceExtent> extent_of(const TraceSource& source, const Clocks& clocks);
 
 // Errors: not_found for steps that do not exist, and for times outside the whole trace; with the
 // extent of the trace.
-base::Result<analysis::timeline::Span> resolve(const WindowRequest& window,
-                                               const TraceExtent& extent);
+base::Result<Span> resolve(const WindowRequest& window, const TraceExtent& extent);
 // "the timed part lasts 12.3 ms (40 steps, 0 to 39) and begins 1.2 s after the first event"
 std::string describe(const TraceExtent& extent);
 // The error of an empty window.
@@ -52,7 +50,7 @@ base::Error empty_window(const WindowRequest& window, const TraceExtent& extent)
 
 // The source without the parts outside the window; of a trace with steps, only whole steps are
 // left. `told`: a description of that. Errors: as resolve(); not_found if nothing is left.
-base::Result<analysis::timeline::TraceSource>
-restricted(analysis::timeline::TraceSource source, const WindowRequest& window, std::string& told);
+base::Result<TraceSource> restricted(TraceSource source, const WindowRequest& window,
+                                     std::string& told);
 
-} // namespace ncclprobe::cli
+} // namespace ncclprobe::analysis::timeline

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "launch/cli/job/expected_time.h"
+#include "workload/expected_time.h"
 
 #include "base/units.h"
 
@@ -10,7 +10,7 @@
 #include <numeric>
 #include <thread>
 
-namespace ncclprobe::cli {
+namespace ncclprobe::workload {
 namespace {
 
 using namespace model;
@@ -18,11 +18,12 @@ using namespace model;
 // Rates of a rank, rounded, from runs of the default job and of ddp on 2 and 4 H200 and on two
 // cores of a virtual machine. On the CPU all ranks share the cores and the memory.
 struct Speed {
-  double start_ns, start_of_rank_ns; // of a trial; a part overlaps with the trial before
-  double launch_ns;                  // the shortest
-  double communication;              // bytes per ns
-  double products, short_products;   // floating point operations per ns: of f32, of smaller types
-  double memory;                     // bytes per ns
+  // Of a trial, without the part that overlaps with the trial before.
+  double start_ns, start_of_rank_ns;
+  double launch_ns;                // the shortest
+  double communication;            // bytes per ns
+  double products, short_products; // floating point operations per ns: of f32, of smaller types
+  double memory;                   // bytes per ns
 };
 
 Speed speed_of(const TrialSpec& trial) {
@@ -74,7 +75,7 @@ double expected_cell_ns(const TrialSpec& trial, const Cell& cell) {
   const double launch = launch_ns(cell, speed);
   // Data is written and compared, and three launches come before the part that the budget limits. A
   // quarter of the budget is for warm-ups; then batches run until it is spent, at least one.
-  const double data = 2.0 * static_cast<double>(workload::peak_bytes({cell})) / speed.memory;
+  const double data = 2.0 * static_cast<double>(peak_bytes({cell})) / speed.memory;
   const double rest = launch * (timing.warmups + (timing.iterations + 1) * batches_of(timing));
   const double budget = timing.budget_ns > 0 ? 1.25 * static_cast<double>(timing.budget_ns) : rest;
   const double whole = data + 3 * launch + std::min(rest, budget + launch);
@@ -87,7 +88,7 @@ double expected_trial_ns(const TrialSpec& trial) {
       [&](double sum, const Cell& cell) { return sum + expected_cell_ns(trial, cell); });
 }
 
-double expected_ns(const workload::Plan& plan) {
+double expected_ns(const Plan& plan) {
   return std::accumulate(
       plan.trials.begin(), plan.trials.end(), 0.0,
       [](double sum, const TrialSpec& one) { return sum + expected_trial_ns(one); });
@@ -99,4 +100,4 @@ std::string expected_text(double nanoseconds) {
                         : base::format_duration(nanoseconds);
 }
 
-} // namespace ncclprobe::cli
+} // namespace ncclprobe::workload

@@ -3,11 +3,10 @@
 
 #include "analysis/timeline/timeline.h"
 #include "analysis/timeline/trace_builder.h"
-#include "launch/cli/common/trace_window.h"
+#include "analysis/timeline/trace_window.h"
 #include "support/catch.h"
 
 using namespace ncclprobe;
-using namespace ncclprobe::cli;
 using namespace ncclprobe::analysis::timeline;
 
 namespace {
