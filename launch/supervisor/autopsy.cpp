@@ -93,7 +93,7 @@ std::string top_frames(std::string_view stack) {
 }
 
 bool before_ready(const Subject& one) {
-  return one.rank->phase == "spawned" || one.rank->phase == "started";
+  return one.rank->phase <= WorkerPhase::started;
 }
 
 // What NCCL writes when it finds no way over the network.
@@ -152,21 +152,15 @@ std::string last_nccl_line(std::string_view output) {
 
 std::string phase_in_words(const RankReport& rank, const model::WorkerRecord& worker,
                            const model::TrialSpec& spec) {
-  if (rank.phase == "done" || rank.phase == "teardown")
+  if (rank.phase >= WorkerPhase::teardown)
     return "teardown";
-  std::string words = rank.phase;
-  if (rank.phase == "started")
-    words = "spawned";
-  if (rank.phase == "ready")
-    words = "device ready";
-  if (rank.phase == "communicator_init")
-    words = "communicator init";
-  bool in_cell = rank.phase == "cell" && rank.cell >= 0 && rank.cell < std::ssize(spec.cells) &&
-                 !rank.results.contains(rank.cell);
+  constexpr std::array k_words{"spawned",           "spawned",   "device ready",
+                               "communicator init", "connected", "between cells"};
+  std::string words = k_words.at(static_cast<std::size_t>(rank.phase));
+  bool in_cell = rank.phase == WorkerPhase::cell && rank.cell >= 0 &&
+                 rank.cell < std::ssize(spec.cells) && !rank.results.contains(rank.cell);
   if (in_cell)
     words = describe(spec.cells[rank.cell].label);
-  else if (rank.phase == "cell")
-    words = "between cells";
   if (worker.position.empty())
     return words;
   return worker.position + (in_cell ? " of " : ", ") + words;

@@ -81,9 +81,9 @@ void LeaderTrial::on_exchange(wire::Exchange part) {
     std::vector<int> ranks;
     for (const auto& [rank, bytes] : part.contributions)
       ranks.push_back(rank);
-    return on_trouble({Trouble::Kind::failed,
-                       fmt::format("ranks disagree on who takes part in exchange '{}'", part.key),
-                       std::move(ranks), "", -1, 0});
+    return on_trouble(
+        {.reason = fmt::format("ranks disagree on who takes part in exchange '{}'", part.key),
+         .ranks = std::move(ranks)});
   }
   whole.contributions.merge(part.contributions);
   // A member must not be listed twice. A set keeps such a mistake of a worker from blocking the
@@ -146,16 +146,11 @@ void LeaderTrial::show_progress_from_now_on() {
 void LeaderTrial::show_progress() {
   if (!options_.on_progress || progress_.empty() || !shows_progress_)
     return;
-  auto slowest = std::ranges::min_element(progress_, [](auto& a, auto& b) {
-    return std::pair(a.second.cells_done, a.second.stage) <
-           std::pair(b.second.cells_done, b.second.stage);
-  });
-  const ProgressNote& note = slowest->second;
-  if (note.cells_done == cells_shown_ && note.phase == phase_shown_)
+  const ProgressNote slowest = std::ranges::min(std::views::values(progress_));
+  if (slowest == shown_)
     return;
-  cells_shown_ = note.cells_done;
-  phase_shown_ = note.phase;
-  options_.on_progress({note.cells_done, static_cast<int>(spec_.cells.size()), note.phase});
+  shown_ = slowest;
+  options_.on_progress({slowest.cells_done, static_cast<int>(spec_.cells.size()), slowest.phase});
 }
 
 void LeaderTrial::on_report(int from, TrialReport report) {
@@ -170,7 +165,7 @@ void LeaderTrial::look_at_clock() {
   if (over_)
     return;
   if (clock_.past(backstop_ns_) && !cause_)
-    on_trouble({Trouble::Kind::failed, "the supervisors missed every deadline", {}, "", -1, 0});
+    on_trouble({.reason = "the supervisors missed every deadline"});
   heartbeats_.look();
   if (!cause_)
     look_for_absent();
@@ -216,8 +211,8 @@ void LeaderTrial::look_for_absent() {
 
 void LeaderTrial::cut_off(const OpenExchange& open, const std::set<int>& absent) {
   cut_off_ = absent;
-  Trouble trouble{Trouble::Kind::failed, "", {}, "", -1, 0};
-  trouble.phase = open.whole.key == wire::k_leave_key ? "teardown" : "started";
+  Trouble trouble{.phase = open.whole.key == wire::k_leave_key ? WorkerPhase::teardown
+                                                               : WorkerPhase::started};
   std::set<int> others;
   for (std::size_t rank = 0; rank < supervisor_of_rank_.size(); ++rank)
     if (absent.contains(supervisor_of_rank_[rank]))

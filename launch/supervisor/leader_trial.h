@@ -93,8 +93,7 @@ private:
   std::set<int> reported_;
   std::set<int> finished_;
   std::map<int, ProgressNote> progress_;
-  int cells_shown_ = -1;
-  std::string phase_shown_;
+  std::optional<ProgressNote> shown_;
 };
 
 } // namespace ncclprobe::launch

@@ -22,7 +22,7 @@ LocalTrials::Numbered* LocalTrials::find(int trial) {
 
 void LocalTrials::refuse(int trial, std::string reason) {
   if (!reason.empty())
-    tell_leader_(trial, Trouble{Trouble::Kind::failed, std::move(reason), {}, "", -1, 0});
+    tell_leader_(trial, Trouble{.reason = std::move(reason)});
   tell_leader_(trial, TrialReport{});
 }
 
@@ -161,7 +161,7 @@ void LocalTrials::drop_what_is_over() {
   for (const auto& one : discarded_)
     if (std::string lost = one->state().over() ? one->lost_workers() : ""; !lost.empty())
       tell_leader_(k_whole_run, // nobody waits for the trial's report
-                   Trouble{Trouble::Kind::failed, std::move(lost), {}, "", -1, 0});
+                   Trouble{.reason = std::move(lost)});
   std::erase_if(trials_, [](const Numbered& one) { return one.trial->state().over(); });
   std::erase_if(discarded_, [](const auto& one) { return one->state().over(); });
 }

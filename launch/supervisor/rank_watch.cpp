@@ -22,24 +22,25 @@ void RankWatch::allow_next_cell(int cell, std::int64_t now_ns) {
 }
 
 std::optional<std::string> RankWatch::on_hello() {
-  if (report_.phase != "spawned")
+  if (report_.phase != WorkerPhase::spawned)
     return "sent hello twice";
-  report_.phase = "started";
+  report_.phase = WorkerPhase::started;
   return std::nullopt;
 }
 
 std::optional<std::string> RankWatch::on_phase(const wire::Phase& phase, std::int64_t now_ns) {
-  if (phase.cell >= cells_ || phase.cell < -1)
-    return fmt::format("entered cell {} of {}", phase.cell, cells_);
-  report_.phase = phase.name;
-  in_cell_ = phase.name == "cell" && phase.cell >= 0;
-  if (!in_cell_ || done_)
-    return std::nullopt;
-  if (report_.results.contains(phase.cell))
-    return fmt::format("entered cell {} again", phase.cell);
-  report_.cell = phase.cell;
-  started_ = true;
-  allow_next_cell(phase.cell, now_ns);
+  const auto [next, cell] = phase;
+  if (next < report_.phase || next > WorkerPhase::cell)
+    return fmt::format("sent {} after {}", base::to_string(next), base::to_string(report_.phase));
+  if (next == WorkerPhase::cell) {
+    if (cell < 0 || cell >= cells_)
+      return fmt::format("entered cell {} of {}", cell, cells_);
+    if (report_.results.contains(cell))
+      return fmt::format("entered cell {} again", cell);
+    report_.cell = cell;
+    allow_next_cell(cell, now_ns);
+  }
+  report_.phase = next;
   return std::nullopt;
 }
 
@@ -53,8 +54,7 @@ std::optional<std::string> RankWatch::on_cell_end(wire::CellEnd end, std::int64_
       return fmt::format("sent a sample of rank {}", sample.rank);
   report_.results[end.cell] = std::move(end.result);
   report_.cell = end.cell;
-  started_ = true;
-  in_cell_ = false;
+  report_.phase = WorkerPhase::cell;
   allow_next_cell(end.cell + 1, now_ns);
   return std::nullopt;
 }
@@ -69,18 +69,15 @@ std::optional<std::string> RankWatch::on_evidence(model::Evidence evidence) {
 std::optional<std::string> RankWatch::on_done(std::int64_t now_ns) {
   if (cells_ended() < cells_)
     return fmt::format("sent done with {} of {} cells ended", cells_ended(), cells_);
-  report_.phase = "done";
-  started_ = true;
-  in_cell_ = false;
-  done_ = true;
+  report_.phase = WorkerPhase::teardown;
   allow(spec_.teardown_deadline_ns, now_ns);
   return std::nullopt;
 }
 
 void RankWatch::on_exit() {
   deadline_ns_ = k_never;
-  if (done_)
-    report_.phase = "done";
+  if (done())
+    report_.phase = WorkerPhase::done;
 }
 
 void RankWatch::hold() {
@@ -88,15 +85,7 @@ void RankWatch::hold() {
 }
 
 void RankWatch::go_on(std::int64_t now_ns) {
-  allow(done_ ? spec_.teardown_deadline_ns : spec_.startup_deadline_ns, now_ns);
-}
-
-int RankWatch::stage() const {
-  if (done_)
-    return 4;
-  if (started_)
-    return 3;
-  return report_.phase == "spawned" ? 0 : report_.phase == "started" ? 1 : 2;
+  allow(done() ? spec_.teardown_deadline_ns : spec_.startup_deadline_ns, now_ns);
 }
 
 } // namespace ncclprobe::launch

@@ -26,16 +26,19 @@ public:
   // Ends hold(): the deadline is that of a whole start-up, or of the teardown.
   void go_on(std::int64_t now_ns);
 
-  bool done() const { return done_; }
-  bool started() const { return started_; }                                // start-up is over
-  bool opened() const { return stage() >= 2 && report_.phase != "ready"; } // its devices are open
-  bool measuring() const { return started_ && !done_ && cells_ended() < cells_; }
+  bool done() const { return report_.phase >= WorkerPhase::teardown; }
+  bool started() const { return report_.phase >= WorkerPhase::cell; } // start-up is over
+  bool opened() const { return report_.phase > WorkerPhase::ready; }  // its devices are open
+  bool measuring() const { return report_.phase == WorkerPhase::cell && cells_ended() < cells_; }
   bool late(std::int64_t now_ns) const { return now_ns >= deadline_ns_; }
   std::int64_t limit_ns() const { return limit_ns_; }
   int cells_ended() const { return static_cast<int>(report_.results.size()); }
   // The cell it is in; -1 outside cells.
-  int current_cell() const { return in_cell_ ? report_.cell : -1; }
-  int stage() const; // for comparing ranks: larger = further
+  int current_cell() const {
+    return report_.phase == WorkerPhase::cell && !report_.results.contains(report_.cell)
+               ? report_.cell
+               : -1;
+  }
   const RankReport& report() const { return report_; }
 
 private:
@@ -49,9 +52,6 @@ private:
   RankReport report_;
   std::int64_t deadline_ns_ = k_never;
   std::int64_t limit_ns_ = 0;
-  bool started_ = false;
-  bool in_cell_ = false;
-  bool done_ = false;
 };
 
 } // namespace ncclprobe::launch

@@ -66,11 +66,10 @@ LeaderTrial* Supervisor::Impl::find(int number) {
 void Supervisor::Impl::take_as_leader(int from, SupervisorMessage message) {
   auto* trouble = std::get_if<Trouble>(&message.body);
   if (trouble != nullptr && message.trial == k_whole_run) {
-    no_more_trials = true;
     why_no_more = trouble->reason;
     interrupted_elsewhere = trouble->kind == Trouble::Kind::interrupted;
     for (auto& [number, one] : leading)
-      one.on_trouble({Trouble::Kind::interrupted, trouble->reason, {}, "", -1, 0});
+      one.on_trouble({.kind = Trouble::Kind::interrupted, .reason = trouble->reason});
     return;
   }
   if (auto* stored = std::get_if<TraceStored>(&message.body))
@@ -115,7 +114,7 @@ void Supervisor::Impl::act_on_stop_request() {
 
 void Supervisor::Impl::end_run(Haste haste) {
   stop_acted_on = true;
-  tell(k_leader, k_whole_run, Trouble{Trouble::Kind::interrupted, "interrupted", {}, "", -1, 0});
+  tell(k_leader, k_whole_run, Trouble{.kind = Trouble::Kind::interrupted, .reason = "interrupted"});
   local.stop_all(haste);
 }
 
@@ -201,7 +200,7 @@ void Supervisor::Impl::announce(const model::TrialSpec& spec) {
 
 // Starts the next trial before this one's processes are gone.
 void Supervisor::Impl::begin_ahead(std::span<const model::TrialSpec> upcoming) {
-  if (upcoming.empty() || announced != upcoming.front() || stop_requested || no_more_trials)
+  if (upcoming.empty() || announced != upcoming.front() || stop_requested || why_no_more)
     return;
   begin(upcoming.front());
   if (upcoming.size() > 1)
@@ -211,7 +210,7 @@ void Supervisor::Impl::begin_ahead(std::span<const model::TrialSpec> upcoming) {
 // Discards trials that were begun ahead.
 void Supervisor::Impl::abandon_ahead() {
   for (auto& [number, one] : leading)
-    one.on_trouble({Trouble::Kind::interrupted, "not wanted any more", {}, "", -1, 0});
+    one.on_trouble({.kind = Trouble::Kind::interrupted, .reason = "not wanted any more"});
   // Lost supervisors have been waited for already.
   base::Deadline until =
       others_lost ? base::Deadline::after(k_lost_patience) : base::Deadline::never();
@@ -236,7 +235,6 @@ void Supervisor::Impl::note_losses(const LeaderTrial& ended) {
   }
   if (fatal.empty())
     return;
-  no_more_trials = true;
   why_no_more = std::move(fatal);
 }
 
@@ -250,9 +248,8 @@ model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
   Impl& impl = *impl_;
   impl.take_messages(); // somebody may have been interrupted meanwhile
   model::Outcome refused;
-  if (impl.stop_requested || impl.no_more_trials)
-    refused = {
-        model::OutcomeKind::not_run, impl.no_more_trials ? impl.why_no_more : "interrupted", {}};
+  if (impl.stop_requested || impl.why_no_more)
+    refused = {model::OutcomeKind::not_run, impl.why_no_more.value_or("interrupted"), {}};
   else if (spec.ranks < 1 || spec.ranks > impl.layout.ranks())
     refused = {
         model::OutcomeKind::failed,
@@ -338,7 +335,7 @@ void Supervisor::request_stop() {
 }
 
 std::string Supervisor::why_stopped() const {
-  return impl_->no_more_trials ? impl_->why_no_more : impl_->stop_requested ? "interrupted" : "";
+  return impl_->why_no_more.value_or(impl_->stop_requested ? "interrupted" : "");
 }
 
 bool Supervisor::interrupted() const {
@@ -350,7 +347,7 @@ bool Supervisor::others_lost() const {
 }
 
 bool Supervisor::stopped() const {
-  return impl_->stop_requested || impl_->no_more_trials;
+  return impl_->stop_requested || impl_->why_no_more;
 }
 
 } // namespace ncclprobe::launch

@@ -6,6 +6,7 @@
 #include "launch/supervisor/cpu_policy.h"
 #include "launch/supervisor/fleet.h"
 #include "launch/supervisor/layout.h"
+#include "launch/supervisor/trial_report.h"
 #include "model/inventory.h"
 #include "model/record.h"
 #include "model/survey.h"
@@ -32,7 +33,7 @@ struct WorkerProgram {
 struct TrialProgress {
   int cells_done = 0; // cells finished on every rank
   int cells = 0;
-  std::string phase; // of the slowest rank
+  WorkerPhase phase = WorkerPhase::spawned; // of the slowest rank
 };
 
 struct SupervisorOptions {

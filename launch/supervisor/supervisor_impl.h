@@ -68,11 +68,10 @@ struct Supervisor::Impl {
   std::atomic<bool> stop_requested{false};
   bool stop_acted_on = false;
   bool released = false;
-  bool no_more_trials = false; // on the leader
-  bool others_lost = false;    // a supervisor that should have answered did not
-  std::set<int> lost;          // on the leader: who
+  bool others_lost = false; // a supervisor that should have answered did not
+  std::set<int> lost;       // on the leader: who
   bool interrupted_elsewhere = false;
-  std::string why_no_more;
+  std::optional<std::string> why_no_more; // on the leader; absent: more trials may follow
   LocalTrials local;
   bool leader_lost = false;        // on a follower: the leader was asked, and does not answer
   std::vector<ClockReading> clock; // against the leader's

@@ -73,11 +73,11 @@ struct ExchangePart {
 };
 NCCLPROBE_FIELDS(ExchangePart, exchange)
 struct ProgressNote {
-  int cells_done = 0; // on all its ranks
-  std::string phase;  // of its slowest rank
-  int stage = 0;      // position of that phase in their order
+  int cells_done = 0;                       // on all its ranks
+  WorkerPhase phase = WorkerPhase::spawned; // of its slowest rank
+  auto operator<=>(const ProgressNote&) const = default;
 };
-NCCLPROBE_FIELDS(ProgressNote, cells_done, phase, stage)
+NCCLPROBE_FIELDS(ProgressNote, cells_done, phase)
 struct Finished {}; // all ranks have their results; only teardown is left
 NCCLPROBE_FIELDS(Finished)
 struct TraceStored {              // the answer to TraceOver

@@ -82,7 +82,7 @@ void Supervisor::Impl::end_trace(const model::TrialSpec& spec, int number) {
   heartbeats.expect();
   base::Deadline until = base::Deadline::after(k_storing_patience);
   bool silent = false;
-  while (!left.empty() && !silent && !no_more_trials && !until.expired()) {
+  while (!left.empty() && !silent && !why_no_more && !until.expired()) {
     turn();
     heartbeats.look();
     std::erase_if(left, [&](int supervisor) { return !storing(supervisor); });
@@ -99,7 +99,7 @@ void Supervisor::Impl::end_trace(const model::TrialSpec& spec, int number) {
   for (int supervisor : left)
     hosts.insert(host_of(supervisor));
   lost.insert(left.begin(), left.end());
-  others_lost = no_more_trials = true;
+  others_lost = true;
   why_no_more = fmt::format("the supervisors on {} no longer answer", fmt::join(hosts, ", "));
 }
 

@@ -25,11 +25,13 @@ void for_each_rank(const std::vector<TrialReport>& reports, Visit visit) {
 std::string where(const Trouble& cause, const model::TrialSpec& spec) {
   if (cause.cell >= 0 && cause.cell < std::ssize(spec.cells))
     return fmt::format("in cell {} ({})", cause.cell, describe(spec.cells[cause.cell].label));
-  if (cause.phase == "spawned" || cause.phase == "started")
+  if (!cause.phase)
+    return "in the trial";
+  if (*cause.phase <= WorkerPhase::started)
     return "in start-up";
-  if (cause.phase == "cell")
+  if (*cause.phase == WorkerPhase::cell)
     return "between cells";
-  return "in " + (cause.phase.empty() ? "the trial" : cause.phase);
+  return fmt::format("in {}", base::to_string(*cause.phase));
 }
 
 // "30 s", "500 ms": limits are round numbers.
@@ -59,15 +61,14 @@ Outcome timed_out(const Trouble& cause, const model::TrialSpec& spec,
     sort_by([&](const RankReport& rank) { return rank.results.contains(cause.cell); });
     did_not =
         fmt::format("did not finish {} within {}", describe(spec.cells[cause.cell].label), limit);
-  } else if (cause.phase == "done" || cause.phase == "teardown") {
-    sort_by([&](const RankReport& rank) { return rank.phase == "done"; });
+  } else if (cause.phase >= WorkerPhase::teardown) {
     stuck = cause.ranks; // the end of others may just not have been noticed yet
     did_not = fmt::format("did not exit within {} of the last result", limit);
-  } else if (cause.phase == "cell") {
+  } else if (cause.phase == WorkerPhase::cell) {
     stuck = cause.ranks;
     did_not = fmt::format("did not go on within {} of the last result", limit);
   } else {
-    sort_by([](const RankReport& rank) { return rank.phase == "cell" || !rank.results.empty(); });
+    sort_by([](const RankReport& rank) { return rank.phase >= WorkerPhase::cell; });
     did_not = fmt::format("{} not ready within {} (last seen {})",
                           stuck.size() == 1 ? "was" : "were", limit, where(cause, spec));
   }

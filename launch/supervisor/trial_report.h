@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/record.h"
+#include "wire/message.h"
 
 #include <cstdint>
 #include <map>
@@ -14,9 +15,11 @@
 // record.
 namespace ncclprobe::launch {
 
+using wire::WorkerPhase;
+
 struct RankReport {
   int rank = 0;
-  std::string phase = "spawned";
+  WorkerPhase phase = WorkerPhase::spawned;
   int cell = -1;                            // the current or last cell
   std::map<int, model::CellRecord> results; // by cell
   std::optional<model::Evidence> evidence;
@@ -54,9 +57,9 @@ struct Trouble {
     timed_out,
   };
   Kind kind = Kind::failed;
-  std::string reason;     // what happened, not where; empty when timed_out
-  std::vector<int> ranks; // global
-  std::string phase;      // where these ranks were
+  std::string reason{};               // what happened, not where; empty when timed_out
+  std::vector<int> ranks{};           // global
+  std::optional<WorkerPhase> phase{}; // of these ranks; absent: it is not theirs
   int cell = -1;
   std::int64_t limit_ns = 0; // timed_out: the deadline that was missed
 };

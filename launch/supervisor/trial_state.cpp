@@ -7,6 +7,8 @@
 #include "base/version.h"
 #include "launch/supervisor/heartbeats.h"
 
+#include <climits>
+
 #include <algorithm>
 
 namespace ncclprobe::launch {
@@ -339,12 +341,10 @@ private:
   void tell_progress() {
     if (state_.watches.empty() || now_ns_ < state_.next_progress_ns)
       return;
-    auto progress = [](const auto& entry) {
-      return std::pair(entry.second.cells_ended(), entry.second.stage());
-    };
-    const RankWatch& slowest = std::ranges::min_element(state_.watches, {}, progress)->second;
-    ProgressNote note{slowest.cells_ended(), slowest.report().phase, slowest.stage()};
-    if (note.cells_done == state_.told.cells_done && note.phase == state_.told.phase)
+    ProgressNote note{.cells_done = INT_MAX};
+    for (const auto& [rank, watch] : state_.watches)
+      note = std::min(note, ProgressNote{watch.cells_ended(), watch.report().phase});
+    if (note == state_.told)
       return;
     state_.told = note;
     state_.next_progress_ns = in(k_progress_interval);
@@ -395,8 +395,10 @@ private:
     for (WorkerReport& worker : whole.workers) {
       std::vector<RankWatch*> watches = watches_of(worker.record.ranks);
       const RankReport& slowest =
-          (*std::ranges::min_element(watches, {}, &RankWatch::stage))->report();
-      worker.record.last_phase = slowest.phase;
+          (*std::ranges::min_element(watches, {}, [](const RankWatch* watch) {
+            return watch->report().phase;
+          }))->report();
+      worker.record.last_phase = base::to_string(slowest.phase);
       worker.record.last_cell = slowest.cell;
       for (RankWatch* watch : watches)
         worker.ranks.push_back(watch->report());

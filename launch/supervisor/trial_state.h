@@ -163,7 +163,7 @@ struct TrialState {
   // When the leader counts as lost: it has not answered our trouble.
   std::optional<std::int64_t> leader_lost_ns;
   std::int64_t begun_ns; // spawned, or promoted
-  ProgressNote told{-1, "", 0};
+  std::optional<ProgressNote> told;
   std::int64_t next_progress_ns = 0;
   std::int64_t next_heartbeat_ns = 0;
 

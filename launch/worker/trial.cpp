@@ -50,9 +50,9 @@ struct Library {
 
 void run_trial(const wire::Start& start, const std::map<std::string, std::string>& environment,
                SupervisorLink& link, ProgressBoard& board, int& last_cell) {
-  auto tell_phase = [&](const std::string& name, int cell) {
+  auto tell_phase = [&](wire::WorkerPhase phase, int cell = -1) {
     for (const wire::RankDevice& one : start.ranks)
-      link.send({one.rank, wire::Phase{name, cell}});
+      link.send({one.rank, wire::Phase{phase, cell}});
   };
   const model::TrialSpec& spec = start.spec;
   EvidenceCollector evidence(spec, environment);
@@ -86,10 +86,10 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
   for (const wire::RankDevice& one : start.ranks)
     local_ranks.push_back({one.rank, library->backend->open_device(one.device)});
   note_memory(model::MemoryUse::What::opened);
-  tell_phase("ready", -1);
+  tell_phase(wire::WorkerPhase::ready);
   library->runner = std::make_unique<ScheduleRunner>(*library->backend, std::move(local_ranks),
                                                      spec.ranks, spec.seed, link, board, *trace);
-  tell_phase("communicator_init", -1);
+  tell_phase(wire::WorkerPhase::communicator_init);
   if (needs_world(start))
     library->runner->connect_world();
   wire::Loaded told;
@@ -106,12 +106,12 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
   trace->note("ncclprobe", base::version());
   for (const model::Library& one : told.libraries)
     trace->note(one.name + "_library", fmt::format("{} {}", one.version, one.path));
-  tell_phase("connected", -1);
+  tell_phase(wire::WorkerPhase::connected);
   link.exchange(wire::k_measure_key, everybody, present);
   note_memory(model::MemoryUse::What::connected); // no other process uses any of them now
   for (int cell = 0; cell < std::ssize(spec.cells); ++cell) {
     last_cell = cell;
-    tell_phase("cell", cell);
+    tell_phase(wire::WorkerPhase::cell, cell);
     evidence.enter_cell(cell);
     trace->enter_cell(cell);
     std::optional<double> estimate_us;
@@ -139,7 +139,6 @@ void run_trial(const wire::Start& start, const std::map<std::string, std::string
     link.send({one.rank, wire::Evidence{std::move(one)}});
   for (const wire::RankDevice& one : start.ranks)
     link.send({one.rank, wire::Done{}});
-  tell_phase("teardown", -1);
   if (spec.purpose == model::Purpose::companion)
     return; // shows that the library's own teardown works
   // The driver cleans up after an ended process in a quarter of the time of the library's own

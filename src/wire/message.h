@@ -18,7 +18,7 @@
 // (magic, version, type, global rank, length) and a payload: the body's fields (packing.h).
 namespace ncclprobe::wire {
 
-inline constexpr std::uint16_t k_protocol_version = 5;
+inline constexpr std::uint16_t k_protocol_version = 6;
 inline constexpr int k_channel_fd = 3; // in the worker
 
 // Exchanges of all ranks at which the supervisors may make everybody wait. At this one, libraries
@@ -53,12 +53,25 @@ struct Start {
 };
 NCCLPROBE_FIELDS(Start, spec, ranks, host_of_rank, spool)
 
+// How far a rank has come, in order. Workers report `ready` to `cell`. The supervisor concludes the
+// others: Hello is `started`, Done is `teardown`, and the end of the process is `done`.
+enum class WorkerPhase {
+  spawned,
+  started,
+  ready, // its device is open
+  communicator_init,
+  connected,
+  cell,
+  teardown,
+  done,
+};
+
 // Worker -> supervisor: progress. `cell` is -1 outside cells.
 struct Phase {
-  std::string name; // "ready", "communicator_init", "cell", "teardown"
+  WorkerPhase phase = WorkerPhase::ready;
   int cell = -1;
 };
-NCCLPROBE_FIELDS(Phase, name, cell)
+NCCLPROBE_FIELDS(Phase, phase, cell)
 
 // Both ways. Up: this worker's contributions; down: those of all members, in their order.
 struct Exchange {

@@ -36,16 +36,16 @@ wire::Message large_message() {
 
 TEST_CASE("messages arrive in order, both ways") {
   Pair pair = connected();
-  REQUIRE(pair.ours.send({-1, wire::Phase{"first", 1}}));
-  REQUIRE(pair.ours.send({-1, wire::Phase{"second", 2}}));
+  REQUIRE(pair.ours.send({-1, wire::Phase{wire::WorkerPhase::ready, 1}}));
+  REQUIRE(pair.ours.send({-1, wire::Phase{wire::WorkerPhase::cell, 2}}));
   REQUIRE(pair.theirs.send({5, wire::Done{}}));
 
   auto first = base::value_or_throw(pair.theirs.receive(now()));
   auto second = base::value_or_throw(pair.theirs.receive(now()));
   auto answer = base::value_or_throw(pair.ours.receive(now()));
 
-  CHECK(std::get<wire::Phase>(first->body).name == "first");
-  CHECK(std::get<wire::Phase>(second->body).name == "second");
+  CHECK(std::get<wire::Phase>(first->body).phase == wire::WorkerPhase::ready);
+  CHECK(std::get<wire::Phase>(second->body).phase == wire::WorkerPhase::cell);
   CHECK(answer->rank == 5);
 }
 

@@ -41,7 +41,7 @@ std::vector<Message> one_of_each() {
   return {
       {-1, wire::Hello{wire::k_protocol_version, "0.1.0", 4711}},
       {-1, wire::Start{some_spec(), {{0, 3}, {1, 5}}, {0, 0, 1, 1}, "trace.spool"}},
-      {2, wire::Phase{"communicator_init", -1}},
+      {2, wire::Phase{wire::WorkerPhase::communicator_init, -1}},
       {2, wire::Exchange{"world", {0, 2, 3}, {{0, opaque}, {2, ""}}}},
       {3, wire::CellEnd{1,
                         {{model::OutcomeKind::wrong_data, "element 5", {3}},
@@ -164,7 +164,7 @@ TEST_CASE("a stream fed byte by byte gives the same messages") {
 }
 
 TEST_CASE("what is no frame is refused") {
-  std::string good = wire::encode({0, wire::Phase{"ready", -1}});
+  std::string good = wire::encode({0, wire::Phase{wire::WorkerPhase::ready, -1}});
 
   CHECK(error_of("NCCL version 2.28.3") == base::Errc::protocol);
   CHECK(error_of("x") == base::Errc::protocol); // before a whole header is there

@@ -38,8 +38,8 @@ NCCLPROBE_TEST_WORKER(diary) {
   note("loaded", talk.trial());
   talk.exchange(wire::k_turn_key, "");
   note("turn", talk.trial());
-  talk.enter("ready");
-  talk.enter("communicator_init");
+  talk.enter(wire::WorkerPhase::ready);
+  talk.enter(wire::WorkerPhase::communicator_init);
   talk.exchange(wire::k_measure_key, "");
   note("measuring", talk.trial());
   talk.run_cells(0, talk.cells());

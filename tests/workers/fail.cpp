@@ -20,7 +20,7 @@ NCCLPROBE_TEST_WORKER(fail) {
     talk.run_cells(0, 1);
     talk.begin_cell(1);
   } else {
-    talk.enter("communicator_init");
+    talk.enter(wire::WorkerPhase::communicator_init);
   }
   talk.send(wire::Failure{{kind, "no socket interface found", {talk.rank()}}, -1});
   ::_exit(1);

@@ -10,7 +10,7 @@ NCCLPROBE_TEST_WORKER(never_exchange) {
   ncclprobe::test_worker::Talk talk;
   if (!ncclprobe::test_worker::chosen())
     return talk.behave();
-  talk.enter("communicator_init");
+  talk.enter(ncclprobe::wire::WorkerPhase::communicator_init);
   while (true)
     ::pause();
 }

@@ -47,7 +47,7 @@ void Talk::send(wire::Body body) {
   base::value_or_throw(channel_.send({rank(), std::move(body)}));
 }
 
-void Talk::enter(const std::string& phase, int cell) {
+void Talk::enter(wire::WorkerPhase phase, int cell) {
   base::value_or_throw(channel_.send({-1, wire::Phase{phase, cell}}));
 }
 
@@ -63,8 +63,8 @@ std::map<int, std::string> Talk::exchange(const std::string& key, const std::str
 
 void Talk::init() {
   exchange(wire::k_turn_key, "");
-  enter("ready");
-  enter("communicator_init");
+  enter(wire::WorkerPhase::ready);
+  enter(wire::WorkerPhase::communicator_init);
   exchange("init", std::to_string(rank()));
   send(wire::Loaded{{{"talk", "1.0", "/talk.so", "as it says"}},
                     base::format_number_list(base::allowed_cpus()),
@@ -73,7 +73,7 @@ void Talk::init() {
 }
 
 void Talk::begin_cell(int cell) {
-  enter("cell", cell);
+  enter(wire::WorkerPhase::cell, cell);
   exchange("cell " + std::to_string(cell), std::string(1, '\0'));
 }
 
@@ -96,7 +96,6 @@ void Talk::run_cells(int first, int last) {
 
 void Talk::done() {
   base::value_or_throw(channel_.send({-1, wire::Done{}}));
-  enter("teardown");
 }
 
 int Talk::behave() {

@@ -25,7 +25,7 @@ public:
   int cells() const { return static_cast<int>(start_.spec.cells.size()); }
 
   void send(wire::Body body);
-  void enter(const std::string& phase, int cell = -1);
+  void enter(wire::WorkerPhase phase, int cell = -1);
   // All ranks of the trial exchange data under `key`; returns the others' contributions.
   std::map<int, std::string> exchange(const std::string& key, const std::string& bytes);
   void init();               // ready, communicator_init, and the exchanges between

@@ -109,9 +109,10 @@ std::string Progress::time_left() const {
 
 std::string Progress::where() const {
   auto cell = static_cast<std::size_t>(now_.cells_done);
-  if (now_.phase == "cell" && cell < cell_names_.size())
+  if (now_.phase == launch::WorkerPhase::cell && cell < cell_names_.size())
     return cell_names_[cell];
-  return now_.phase.empty() || now_.phase == "spawned" ? "starting" : now_.phase;
+  return now_.phase == launch::WorkerPhase::spawned ? "starting"
+                                                    : std::string(base::to_string(now_.phase));
 }
 
 void Progress::draw() {

@@ -15,11 +15,12 @@ namespace {
 // Four ranks, a worker each; where they are is up to the test.
 struct Scene {
   model::TrialSpec spec = test_launch::make_spec(4, 2);
-  Trouble cause{Trouble::Kind::timed_out, "", {3}, "communicator_init", -1, 1'000'000'000};
+  Trouble cause{Trouble::Kind::timed_out,       "", {3},
+                WorkerPhase::communicator_init, -1, 1'000'000'000};
   std::vector<int> stuck{0, 1, 2, 3};
   std::vector<TrialReport> reports{TrialReport{}};
 
-  explicit Scene(const std::string& phase, int cell = -1) {
+  explicit Scene(WorkerPhase phase, int cell = -1) {
     for (int rank = 0; rank < 4; ++rank) {
       WorkerReport worker;
       worker.record.ranks = {rank};
@@ -37,16 +38,16 @@ struct Scene {
 } // namespace
 
 TEST_CASE("a rank that never became ready is the cause, not those that wait for it") {
-  Scene scene("ready");
-  scene.worker(2).ranks[0].phase = "started";
+  Scene scene(WorkerPhase::ready);
+  scene.worker(2).ranks[0].phase = WorkerPhase::started;
 
   CHECK(scene.cause_found() == "rank 2 never became ready, the others wait");
 }
 
 TEST_CASE("a stopped worker and one that hangs in the kernel are seen from outside") {
-  Scene stopped("cell", 1);
+  Scene stopped(WorkerPhase::cell, 1);
   stopped.worker(1).state = "T";
-  Scene in_kernel("cell", 1);
+  Scene in_kernel(WorkerPhase::cell, 1);
   in_kernel.worker(0).state = in_kernel.worker(3).state = "D";
 
   CHECK(stopped.cause_found() == "rank 1 was stopped by a signal (SIGSTOP) or a debugger");
@@ -55,7 +56,7 @@ TEST_CASE("a stopped worker and one that hangs in the kernel are seen from outsi
 }
 
 TEST_CASE("a setting that ranks do not agree on is named with its values") {
-  Scene scene("communicator_init");
+  Scene scene(WorkerPhase::communicator_init);
   for (int rank = 0; rank < 4; ++rank)
     scene.worker(rank).nccl_settings = {{"NCCL_HOSTID", std::to_string(rank)},
                                         {"NCCL_ALGO", rank < 2 ? "Ring" : "Tree"}};
@@ -68,14 +69,14 @@ TEST_CASE("a setting that ranks do not agree on is named with its values") {
 }
 
 TEST_CASE("variables that say where a rank is may differ") {
-  Scene scene("communicator_init");
+  Scene scene(WorkerPhase::communicator_init);
   scene.worker(0).nccl_settings = {{"NCCL_HOSTID", "a"}, {"NCCL_SOCKET_IFNAME", "eth0"}};
 
   CHECK(scene.cause_found() == "unknown: see the stacks of the workers");
 }
 
 TEST_CASE("a rank that the others wait for in the communicator's start is named") {
-  Scene scene("communicator_init");
+  Scene scene(WorkerPhase::communicator_init);
   for (int rank : {0, 1, 3})
     scene.worker(rank).waits_in = "world";
 
@@ -85,7 +86,7 @@ TEST_CASE("a rank that the others wait for in the communicator's start is named"
 TEST_CASE("NCCL's words about the network lead to the variable that helps") {
   std::string words = GENERATE("Bootstrap : no socket interface found",
                                "socketProgress: Connection refused", "Connection timed out");
-  Scene scene("communicator_init");
+  Scene scene(WorkerPhase::communicator_init);
   scene.worker(1).record.output_tail = "one\nnode1:7:7 [0] NCCL WARN " + words + "\nlast\n";
 
   CHECK_THAT(scene.cause_found(), ContainsSubstring("set NCCL_SOCKET_IFNAME"));
@@ -93,7 +94,7 @@ TEST_CASE("NCCL's words about the network lead to the variable that helps") {
 }
 
 TEST_CASE("ranks that finished an operation leave those that did not as the suspects") {
-  Scene scene("cell", 1);
+  Scene scene(WorkerPhase::cell, 1);
   scene.stuck = {2};
 
   CHECK(scene.cause_found() ==
@@ -105,14 +106,14 @@ TEST_CASE("ranks that finished an operation leave those that did not as the susp
 }
 
 TEST_CASE("what fits no rule is unknown") {
-  CHECK(Scene("cell", 1).cause_found() == "unknown: see the stacks of the workers");
+  CHECK(Scene(WorkerPhase::cell, 1).cause_found() == "unknown: see the stacks of the workers");
 }
 
 TEST_CASE("the autopsy tells where each group is, with stacks and last NCCL lines of the stuck") {
-  Scene scene("cell", 1);
+  Scene scene(WorkerPhase::cell, 1);
   scene.stuck = {2};
   for (int rank : {0, 1, 3}) {
-    scene.worker(rank).ranks[0].phase = "done";
+    scene.worker(rank).ranks[0].phase = WorkerPhase::done;
     scene.worker(rank).record.stack = "not told";
   }
   scene.worker(2).record.position = "launch 12 of 20 of batch 3";
@@ -129,21 +130,21 @@ TEST_CASE("the autopsy tells where each group is, with stacks and last NCCL line
 TEST_CASE("each phase has words that a user knows") {
   model::TrialSpec spec = test_launch::make_spec(1, 2);
   model::WorkerRecord worker;
-  auto words = [&](const std::string& phase, int cell) {
+  auto words = [&](WorkerPhase phase, int cell) {
     return phase_in_words({0, phase, cell, {}, {}}, worker, spec);
   };
 
-  CHECK(words("spawned", -1) == "spawned");
-  CHECK(words("ready", -1) == "device ready");
-  CHECK(words("communicator_init", -1) == "communicator init");
-  CHECK(words("cell", 1) == "all_reduce 1K f32");
-  CHECK(words("teardown", 1) == "teardown");
+  CHECK(words(WorkerPhase::spawned, -1) == "spawned");
+  CHECK(words(WorkerPhase::ready, -1) == "device ready");
+  CHECK(words(WorkerPhase::communicator_init, -1) == "communicator init");
+  CHECK(words(WorkerPhase::cell, 1) == "all_reduce 1K f32");
+  CHECK(words(WorkerPhase::teardown, 1) == "teardown");
   worker.position = "warm-up 2 of 5";
-  CHECK(words("cell", 1) == "warm-up 2 of 5 of all_reduce 1K f32");
+  CHECK(words(WorkerPhase::cell, 1) == "warm-up 2 of 5 of all_reduce 1K f32");
 }
 
 TEST_CASE("ranks of several hosts that all wait have no way between the hosts") {
-  Scene scene("cell", 1);
+  Scene scene(WorkerPhase::cell, 1);
   for (int rank : {0, 1})
     scene.worker(rank).record.host = "alpha";
   for (int rank : {2, 3})
@@ -157,7 +158,7 @@ TEST_CASE("ranks of several hosts that all wait have no way between the hosts") 
 }
 
 TEST_CASE("a rank whose peers on other hosts got through is looked at first") {
-  Scene scene("cell", 1);
+  Scene scene(WorkerPhase::cell, 1);
   for (int rank : {0, 1, 2, 3})
     scene.worker(rank).record.host = rank < 2 ? "alpha" : "beta";
   scene.stuck = {3};

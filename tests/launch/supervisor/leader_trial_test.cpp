@@ -45,7 +45,7 @@ struct Lab {
 };
 
 Trouble trouble(Trouble::Kind kind, int rank, const std::string& reason) {
-  return {kind, reason, {rank}, "cell", 0, 0};
+  return {kind, reason, {rank}, WorkerPhase::cell, 0, 0};
 }
 
 const std::vector<int> k_both{0, 1};
@@ -143,14 +143,14 @@ TEST_CASE("ranks with the same error are named together") {
 TEST_CASE("an interruption stops all in haste") {
   Lab lab;
 
-  lab.leader.on_trouble({Trouble::Kind::interrupted, "interrupted", {}, "", -1, 0});
+  lab.leader.on_trouble({Trouble::Kind::interrupted, "interrupted", {}, {}, -1, 0});
 
   CHECK(std::get<StopOrder>(lab.told.back().second).haste == Haste::fast);
   CHECK(lab.outcome_after_reports().kind == OutcomeKind::not_run);
 }
 
 TEST_CASE("an error that an interruption caused does not hide it, a crash before it does") {
-  const Trouble interruption{Trouble::Kind::interrupted, "interrupted", {}, "", -1, 0};
+  const Trouble interruption{Trouble::Kind::interrupted, "interrupted", {}, {}, -1, 0};
   Lab lab;
   SECTION("what its end causes elsewhere") {
     lab.leader.on_trouble(
@@ -170,20 +170,21 @@ TEST_CASE("an error that an interruption caused does not hide it, a crash before
 }
 
 TEST_CASE("progress is that of the slowest supervisor, and told once") {
-  std::vector<std::pair<int, std::string>> seen;
+  std::vector<std::pair<int, WorkerPhase>> seen;
   Lab lab;
   lab.options.on_progress = [&](const TrialProgress& progress) {
     seen.emplace_back(progress.cells_done, progress.phase);
   };
 
-  lab.leader.on_progress(0, {1, "cell", 3});
+  lab.leader.on_progress(0, {1, WorkerPhase::cell});
   CHECK(seen.empty()); // the trial before is still the one shown
   lab.leader.show_progress_from_now_on();
-  lab.leader.on_progress(1, {0, "ready", 2});
-  lab.leader.on_progress(0, {2, "cell", 3});
-  lab.leader.on_progress(1, {2, "teardown", 4});
+  lab.leader.on_progress(1, {0, WorkerPhase::ready});
+  lab.leader.on_progress(0, {2, WorkerPhase::cell});
+  lab.leader.on_progress(1, {2, WorkerPhase::teardown});
 
-  CHECK(seen == std::vector<std::pair<int, std::string>>{{1, "cell"}, {0, "ready"}, {2, "cell"}});
+  CHECK(seen == std::vector<std::pair<int, WorkerPhase>>{
+                    {1, WorkerPhase::cell}, {0, WorkerPhase::ready}, {2, WorkerPhase::cell}});
 }
 
 TEST_CASE("supervisors that never reported are named by their ranks and hosts") {

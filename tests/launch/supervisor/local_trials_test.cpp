@@ -152,7 +152,7 @@ TEST_CASE("a stop ends what is prepared too") {
   Lab lab("wait_in_cell");
   launch::Supervisor* running = nullptr;
   lab.options.on_progress = [&](const launch::TrialProgress& progress) {
-    if (progress.phase != "cell")
+    if (progress.phase != launch::WorkerPhase::cell)
       return;
     // Two trials of two workers with a child each.
     CHECK(test_launch::processes_with(lab.token).size() == 8);

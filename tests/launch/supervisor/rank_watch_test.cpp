@@ -8,6 +8,7 @@
 
 using namespace ncclprobe;
 using launch::RankWatch;
+using launch::WorkerPhase;
 
 namespace {
 
@@ -22,18 +23,17 @@ TEST_CASE("a rank that keeps the order has no complaint against it") {
   RankWatch watch(0, spec, k_now_ns);
 
   CHECK(!watch.on_hello());
-  CHECK(!watch.on_phase({"communicator_init", -1}, k_now_ns));
+  CHECK(!watch.on_phase({WorkerPhase::communicator_init, -1}, k_now_ns));
   CHECK(!watch.started());
-  CHECK(!watch.on_phase({"cell", 0}, k_now_ns));
+  CHECK(!watch.on_phase({WorkerPhase::cell, 0}, k_now_ns));
   CHECK(watch.started());
   CHECK(watch.current_cell() == 0);
   CHECK(!watch.on_cell_end({0, {}}, k_now_ns));
   CHECK(watch.current_cell() == -1);
-  CHECK(!watch.on_phase({"cell", 1}, k_now_ns));
+  CHECK(!watch.on_phase({WorkerPhase::cell, 1}, k_now_ns));
   CHECK(watch.measuring());
   CHECK(!watch.on_cell_end({1, {}}, k_now_ns));
   CHECK(!watch.on_done(k_now_ns));
-  CHECK(!watch.on_phase({"teardown", -1}, k_now_ns));
   CHECK(watch.done());
 }
 
@@ -41,13 +41,15 @@ TEST_CASE("what no correct worker says is named") {
   model::TrialSpec spec = test_launch::make_spec(1, 2);
   RankWatch watch(0, spec, k_now_ns);
   watch.on_hello();
-  watch.on_phase({"cell", 0}, k_now_ns);
+  watch.on_phase({WorkerPhase::cell, 0}, k_now_ns);
   watch.on_cell_end({0, {}}, k_now_ns);
 
   CHECK(watch.on_hello().has_value());
-  CHECK(watch.on_phase({"cell", 2}, k_now_ns).has_value());
-  CHECK(watch.on_phase({"cell", -7}, k_now_ns).has_value());
-  CHECK(watch.on_phase({"cell", 0}, k_now_ns).has_value());
+  CHECK(watch.on_phase({WorkerPhase::cell, 2}, k_now_ns).has_value());
+  CHECK(watch.on_phase({WorkerPhase::cell, -7}, k_now_ns).has_value());
+  CHECK(watch.on_phase({WorkerPhase::cell, 0}, k_now_ns).has_value());
+  CHECK(watch.on_phase({WorkerPhase::ready, -1}, k_now_ns).has_value());    // it was further
+  CHECK(watch.on_phase({WorkerPhase::teardown, -1}, k_now_ns).has_value()); // Done says so
   CHECK(watch.on_cell_end({0, {}}, k_now_ns).has_value());
   CHECK(watch.on_cell_end({2, {}}, k_now_ns).has_value());
   CHECK(watch.on_cell_end({1, {{}, {}, {{5, 0, 1, 1}}, {}}}, k_now_ns)
@@ -60,19 +62,19 @@ TEST_CASE("each step has its own deadline") {
   SECTION("start-up") {
     spec.startup_deadline_ns = k_at_once;
     RankWatch watch(0, spec, k_now_ns);
-    watch.on_phase({"communicator_init", -1}, k_now_ns);
+    watch.on_phase({WorkerPhase::communicator_init, -1}, k_now_ns);
     CHECK(watch.late(k_now_ns)); // a phase on the way does not buy time
-    watch.on_phase({"cell", 0}, k_now_ns);
+    watch.on_phase({WorkerPhase::cell, 0}, k_now_ns);
     CHECK(!watch.late(k_now_ns));
   }
   SECTION("a cell, and the way to it from the one before") {
     spec.cells[1].deadline_ns = k_at_once;
     RankWatch watch(0, spec, k_now_ns);
-    watch.on_phase({"cell", 0}, k_now_ns);
+    watch.on_phase({WorkerPhase::cell, 0}, k_now_ns);
     CHECK(!watch.late(k_now_ns));
     watch.on_cell_end({0, {}}, k_now_ns);
     CHECK(watch.late(k_now_ns));
-    watch.on_phase({"cell", 1}, k_now_ns);
+    watch.on_phase({WorkerPhase::cell, 1}, k_now_ns);
     CHECK(watch.late(k_now_ns));
     watch.on_cell_end({1, {}}, k_now_ns);
     CHECK(!watch.late(k_now_ns));

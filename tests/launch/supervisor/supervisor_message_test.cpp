@@ -10,7 +10,7 @@ using namespace ncclprobe::launch;
 namespace {
 
 std::vector<MessageBody> one_of_each() {
-  RankReport rank{3, "cell", 1, {}};
+  RankReport rank{3, WorkerPhase::cell, 1, {}};
   rank.results[0] = {{model::OutcomeKind::wrong_data, "element 1", {3}},
                      {true, 10, 1, "element 1", "", 1, "every launch"},
                      {{3, 0, 20, 12345}},
@@ -30,8 +30,8 @@ std::vector<MessageBody> one_of_each() {
           Release{},
           ExchangeWhole{exchange},
           ExchangePart{exchange},
-          ProgressNote{2, "cell", 3},
-          Trouble{Trouble::Kind::timed_out, "why", {1, 2}, "cell", 1, 5},
+          ProgressNote{2, WorkerPhase::cell},
+          Trouble{Trouble::Kind::timed_out, "why", {1, 2}, WorkerPhase::cell, 1, 5},
           TrialReport{{worker}, 99, true},
           Prepare{"{}"},
           Finished{},

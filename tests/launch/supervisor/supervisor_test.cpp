@@ -169,7 +169,7 @@ TEST_CASE("a stopped worker is a hang with that cause") {
   spec.cells[0].deadline_ns = 300'000'000;
   options.on_progress = [&](const launch::TrialProgress& progress) {
     for (pid_t pid : test_launch::processes_with(token))
-      if (progress.phase == "cell")
+      if (progress.phase == launch::WorkerPhase::cell)
         ::kill(pid, SIGSTOP);
   };
   auto fleet = launch::make_local_fleet();
@@ -354,7 +354,7 @@ TEST_CASE(
   std::vector<std::vector<std::string>> environments;
   launch::Supervisor* running = nullptr;
   options.on_progress = [&](const launch::TrialProgress& progress) {
-    if (progress.phase != "cell")
+    if (progress.phase != launch::WorkerPhase::cell)
       return;
     for (pid_t pid : test_launch::processes_with(token))
       environments.push_back(test_launch::environment_of(pid));

@@ -14,7 +14,7 @@ namespace {
 
 // A rank that ended cells 0 .. ended-1 and is in the next one.
 RankReport rank_after(int rank, int ended) {
-  RankReport report{rank, "cell", ended, {}};
+  RankReport report{rank, WorkerPhase::cell, ended, {}};
   for (int cell = 0; cell < ended; ++cell)
     report.results[cell] = {{},
                             {true, 10, 0, "", ""},
@@ -78,8 +78,12 @@ TEST_CASE("a trial that ended on all ranks is ok, with samples by batch and then
 
 TEST_CASE("cells that ended on all ranks survive a crash; the one in flight gets it, later ones "
           "did not run") {
-  Trouble crash{
-      Trouble::Kind::signalled, "ended with signal 11 (Segmentation fault)", {2}, "cell", 1, 0};
+  Trouble crash{Trouble::Kind::signalled,
+                "ended with signal 11 (Segmentation fault)",
+                {2},
+                WorkerPhase::cell,
+                1,
+                0};
 
   model::TrialRecord record = make_record(some_spec(), crash, reports_after({2, 1, 1, 2}));
 
@@ -96,7 +100,7 @@ TEST_CASE("cells that ended on all ranks survive a crash; the one in flight gets
 }
 
 TEST_CASE("a missed deadline names who was stuck and who was not") {
-  Trouble late{Trouble::Kind::timed_out, "", {1}, "cell", 1, 30'000'000'000};
+  Trouble late{Trouble::Kind::timed_out, "", {1}, WorkerPhase::cell, 1, 30'000'000'000};
 
   model::TrialRecord record = make_record(some_spec(), late, reports_after({2, 1, 2, 2}));
 
@@ -112,23 +116,25 @@ TEST_CASE("a start-up that failed is every cell's outcome") {
   std::vector<TrialReport> reports = reports_after({0, 0, 0, 0});
   for (TrialReport& report : reports)
     for (WorkerReport& worker : report.workers)
-      worker.ranks[0] = {worker.record.ranks[0], "communicator_init", -1, {}};
+      worker.ranks[0] = {worker.record.ranks[0], WorkerPhase::communicator_init, -1, {}};
   SECTION("by an error") {
-    Trouble error{Trouble::Kind::failed, "no interface", {0, 1, 2, 3}, "communicator_init", -1, 0};
+    Trouble error{
+        Trouble::Kind::failed, "no interface", {0, 1, 2, 3}, WorkerPhase::communicator_init, -1, 0};
     model::TrialRecord record = make_record(some_spec(), error, reports);
     for (const model::CellRecord& cell : record.cells)
       CHECK(cell.outcome.kind == OutcomeKind::failed);
     CHECK(record.outcome.reason == "ranks 0-3 in communicator_init: no interface");
   }
   SECTION("by a deadline") {
-    Trouble late{Trouble::Kind::timed_out, "", {1}, "communicator_init", -1, 500'000'000};
+    Trouble late{Trouble::Kind::timed_out,       "", {1},
+                 WorkerPhase::communicator_init, -1, 500'000'000};
     model::TrialRecord record = make_record(some_spec(), late, reports);
     CHECK(record.outcome.reason ==
           "ranks 0-3 were not ready within 500 ms (last seen in communicator_init); ranks 0-3: "
           "communicator init; probable cause: unknown: see the stacks of the workers");
   }
   SECTION("because it cannot be done here") {
-    Trouble skip{Trouble::Kind::skipped, "no GPU", {0}, "ready", -1, 0};
+    Trouble skip{Trouble::Kind::skipped, "no GPU", {0}, WorkerPhase::ready, -1, 0};
     model::TrialRecord record = make_record(some_spec(), skip, reports);
     CHECK(record.outcome == model::Outcome{OutcomeKind::skipped, "no GPU", {0}});
     CHECK(record.cells[2].outcome.kind == OutcomeKind::skipped);
@@ -136,7 +142,7 @@ TEST_CASE("a start-up that failed is every cell's outcome") {
 }
 
 TEST_CASE("a skip in the middle leaves the trial skipped, not merely not run") {
-  Trouble skip{Trouble::Kind::skipped, "no such function", {0}, "cell", 1, 0};
+  Trouble skip{Trouble::Kind::skipped, "no such function", {0}, WorkerPhase::cell, 1, 0};
 
   model::TrialRecord record = make_record(some_spec(), skip, reports_after({1, 1, 1, 1}));
 
@@ -147,7 +153,7 @@ TEST_CASE("a skip in the middle leaves the trial skipped, not merely not run") {
 }
 
 TEST_CASE("an interruption leaves what had ended, and takes the rest as not run") {
-  Trouble stop{Trouble::Kind::interrupted, "interrupted", {}, "", -1, 0};
+  Trouble stop{Trouble::Kind::interrupted, "interrupted", {}, {}, -1, 0};
 
   model::TrialRecord midway = make_record(some_spec(), stop, reports_after({1, 1, 1, 2}));
   model::TrialRecord at_the_end = make_record(some_spec(), stop, reports_after({3, 3, 3, 3}));
@@ -189,7 +195,7 @@ TEST_CASE("a worker that outlived SIGKILL spoils the trial and is named") {
 }
 
 TEST_CASE("ranks that were never reported leave no cell ok") {
-  Trouble lost{Trouble::Kind::failed, "no report from supervisor 1", {}, "", -1, 0};
+  Trouble lost{Trouble::Kind::failed, "no report from supervisor 1", {}, {}, -1, 0};
   std::vector<TrialReport> reports = reports_after({3, 3, 3, 3});
   reports[1] = {};
 

@@ -56,10 +56,13 @@ struct Words {
     constexpr const char* k_kinds[] = {"interrupted", "skipped",   "failed",
                                        "exited",      "signalled", "timed out"};
     return fmt::format("tell {} {} in {}{}{}", model::format_ranks(trouble.ranks),
-                       k_kinds[static_cast<int>(trouble.kind)], trouble.phase,
+                       k_kinds[static_cast<int>(trouble.kind)],
+                       trouble.phase ? base::to_string(*trouble.phase) : "nowhere",
                        trouble.reason.empty() ? "" : ": ", trouble.reason);
   }
-  std::string operator()(const ProgressNote& note) { return "tell progress " + note.phase; }
+  std::string operator()(const ProgressNote& note) {
+    return fmt::format("tell progress {}", base::to_string(note.phase));
+  }
   std::string operator()(const ExchangePart& part) { return "tell part of " + part.exchange.key; }
   std::string operator()(const Finished&) { return "tell finished"; }
   std::string operator()(const Heartbeat&) { return "tell heartbeat"; }
@@ -233,10 +236,11 @@ TEST_CASE("a worker that does not exit after its results, or exits badly, fails 
   lab.take(event::Exited{0, k_clean, ""});
   SECTION("not in time") {
     CHECK(lab.take(event::Tick{}, 20 * k_second) ==
-          "tell 1 timed out in done, tell progress done, tell heartbeat");
+          "tell 1 timed out in teardown, tell progress teardown, tell heartbeat");
   }
   SECTION("with an error") {
-    CHECK(lab.take(event::Exited{1, k_exit_3, ""}) == "tell 1 exited in done: ended with exit 3");
+    CHECK(lab.take(event::Exited{1, k_exit_3, ""}) ==
+          "tell 1 exited in teardown: ended with exit 3");
   }
 }
 
@@ -250,7 +254,7 @@ TEST_CASE("of a prepared trial the leader hears nothing before its turn, and all
   CHECK(lab.take(event::Promoted{}, 30 * k_second) == "tell part of turn");
   CHECK(lab.take(event::Tick{}, 49 * k_second) == "tell progress spawned");
   SECTION("it is reported as prepared, with its start-up counted from its turn") {
-    lab.both_say([](int) { return wire::Phase{"cell", 0}; }, 33 * k_second);
+    lab.both_say([](int) { return wire::Phase{WorkerPhase::cell, 0}; }, 33 * k_second);
     CHECK(lab.state.report.startup_ns == 3 * k_second);
     CHECK(lab.state.report.prepared);
   }
