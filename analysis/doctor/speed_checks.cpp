@@ -42,8 +42,11 @@ Severity severity_of(const RangeVerdict& verdict) {
 
 void judge(const SmokeTest& smoke_test, const SmokeTestCell& cell, const NodeLinks& links,
            bool nvls_off, Findings& into) {
-  MeasuredFigure figure{cell.label.workload(), cell.label.bytes, smoke_test.ranks,
-                        *cell.busbw_gb_per_s, nvls_off};
+  MeasuredFigure figure{{.collective = cell.label.workload()},
+                        cell.label.bytes,
+                        smoke_test.ranks,
+                        *cell.busbw_gb_per_s,
+                        nvls_off};
   RangeVerdict verdict = judge_by_range(links, figure);
   std::string what = fmt::format(
       "{} of {} MiB on {} ({})", cell.label.workload(), cell.label.bytes >> 20, smoke_test.name,

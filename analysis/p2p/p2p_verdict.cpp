@@ -8,29 +8,31 @@
 namespace ncclprobe::analysis {
 namespace {
 
+using knowledge::FigureKind;
 using model::P2pDirection;
 using model::P2pMethod;
 
-// The names of reference_range.h; empty if it has no such figure.
-std::string kind_of(const P2pMatrix& matrix) {
+// Nothing if no range is known for such a figure.
+std::optional<FigureKind> kind_of(const P2pMatrix& matrix) {
+  using Path = FigureKind::Path;
   if (matrix.direction != P2pDirection::uni && matrix.direction != P2pDirection::bi)
-    return "";
-  bool bi = matrix.direction == P2pDirection::bi;
-  std::string both = bi ? "_bidirectional" : "";
+    return std::nullopt;
+  const bool both = matrix.direction == P2pDirection::bi;
+  auto of = [&](Path path) { return FigureKind{.path = path, .bidirectional = both}; };
   switch (matrix.method) {
   case P2pMethod::ce:
   case P2pMethod::ce_read:
-    return "p2p" + both;
+    return of(Path::p2p);
   case P2pMethod::sm_write:
-    return "p2p_sm_write" + both;
+    return of(Path::p2p_sm_write);
   case P2pMethod::sm_read:
-    return "p2p_sm_read" + both;
+    return of(Path::p2p_sm_read);
   case P2pMethod::staged:
-    return bi ? "" : "p2p_host";
+    return both ? std::nullopt : std::optional(of(Path::p2p_host));
   case P2pMethod::host:
-    return bi ? "" : "host_device";
+    return both ? std::nullopt : std::optional(of(Path::host_device));
   default:
-    return "";
+    return std::nullopt;
   }
 }
 
@@ -59,10 +61,9 @@ bool any_pair_has_another_link(const P2pMatrix& matrix, double nvlink_gb_per_s) 
 } // namespace
 
 std::optional<P2pVerdict> judge(const model::RunHeader& header, const P2pMatrix& matrix) {
-  std::string kind = kind_of(matrix);
+  const auto kind = kind_of(matrix);
   auto value = median_of(matrix);
-  if (kind.empty() || !value || header.backend != "nvidia" || header.synthetic ||
-      header.hosts.empty())
+  if (!kind || !value || header.backend != "nvidia" || header.synthetic || header.hosts.empty())
     return std::nullopt;
   auto links = node_links(header.hosts.front());
   bool between_gpus = matrix.method != P2pMethod::host && matrix.method != P2pMethod::staged;
@@ -70,7 +71,7 @@ std::optional<P2pVerdict> judge(const model::RunHeader& header, const P2pMatrix&
       (between_gpus && any_pair_has_another_link(matrix, links->nvlink_gb_per_s.value_or(0))))
     return std::nullopt;
   MeasuredFigure figure;
-  figure.kind = kind;
+  figure.kind = *kind;
   figure.bytes = matrix.bytes;
   figure.gb_per_s = *value;
   P2pVerdict judged{judge_by_range(*links, figure), ""};

@@ -6,7 +6,6 @@
 #include "analysis/reference/reference_range_causes.h"
 #include "knowledge/document.h"
 #include "knowledge/gpu_models.h"
-#include "knowledge/measured.h"
 #include "model/enum_names.h"
 
 #include <fmt/format.h>
@@ -38,16 +37,6 @@ constexpr double k_pcie_share = 0.5, k_pcie_least_share = 0.25;
 // A result this far above the link's capacity is not a measurement of this link.
 constexpr double k_above_ceiling = 1.02;
 
-bool is_collective(const std::string& kind) {
-  return !kind.starts_with("p2p") && kind != "host_device";
-}
-
-// Kernels reach less than copy engines, and reads another share than writes. No share of the
-// ceiling is known that holds for other GPUs.
-bool copied_by_kernel(const std::string& kind) {
-  return kind.starts_with("p2p_sm_");
-}
-
 bool same_model(const std::string& one, const std::string& other) {
   auto models = knowledge::find_gpu_models(one);
   auto others = knowledge::find_gpu_models(other);
@@ -63,30 +52,29 @@ bool has_nvlink(const NodeLinks& links) {
 }
 
 std::optional<double> ceiling_of(const NodeLinks& links, const MeasuredFigure& figure) {
-  bool over_pcie = figure.kind == "p2p_host" || figure.kind == "host_device" || !has_nvlink(links);
-  if (over_pcie && figure.kind != "p2p_host" && figure.kind != "host_device" &&
-      !links.nvlink_gb_per_s)
+  const bool over_host_link = figure.kind.over_host_link();
+  if (!over_host_link && !links.nvlink_gb_per_s)
     return std::nullopt; // whether there are NVLinks is not known
-  auto ceiling = over_pcie ? links.pcie_gb_per_s : links.nvlink_gb_per_s;
-  if (ceiling && figure.kind.ends_with("_bidirectional"))
+  auto ceiling = over_host_link || !has_nvlink(links) ? links.pcie_gb_per_s : links.nvlink_gb_per_s;
+  if (ceiling && figure.kind.bidirectional)
     return 2 * *ceiling;
   return ceiling;
 }
 
 // A reduction in the switch sends less over the link than busbw's factor assumes.
 bool may_use_nvls(const NodeLinks& links, const MeasuredFigure& figure) {
-  return has_nvlink(links) && !figure.nvls_off && is_collective(figure.kind);
+  return has_nvlink(links) && !figure.nvls_off && figure.kind.is_collective();
 }
 
 const ReferenceFigure* published_figure(const NodeLinks& links, const MeasuredFigure& figure) {
-  if (figure.bytes < (is_collective(figure.kind) ? k_large_bytes : k_large_copy_bytes))
+  if (figure.bytes < (figure.kind.is_collective() ? k_large_bytes : k_large_copy_bytes))
     return nullptr;
   std::string link = has_nvlink(links) ? "nvlink" : "pcie";
   const ReferenceFigure* found = nullptr;
   for (const ReferenceFigure& one : knowledge::reference_figures()) {
     bool fits = one.kind == figure.kind && same_model(links.gpu, one.gpu) &&
                 (one.gpus == 0 || one.gpus == figure.ranks) &&
-                (!is_collective(one.kind) || one.link == link);
+                (!one.kind.is_collective() || one.link == link);
     bool nvls_fits = !one.nvls || *one.nvls == !figure.nvls_off;
     if (fits && nvls_fits && found == nullptr)
       found = &one;
@@ -116,7 +104,8 @@ const ReferenceCurve* published_curve(const NodeLinks& links, const MeasuredFigu
   if (figure.nvls_off && nvls_capable && !ring_either_way)
     return nullptr;
   for (const ReferenceCurve& one : knowledge::reference_curves())
-    if (one.collective == figure.kind && one.gpus == figure.ranks && same_model(links.gpu, one.gpu))
+    if (figure.kind == knowledge::FigureKind{.collective = one.collective} &&
+        one.gpus == figure.ranks && same_model(links.gpu, one.gpu))
       return &one;
   return nullptr;
 }
@@ -159,10 +148,12 @@ bool judge_by_publication(const NodeLinks& links, const MeasuredFigure& figure,
 void judge_by_ceiling(const NodeLinks& links, const MeasuredFigure& figure, RangeVerdict& verdict) {
   verdict.basis = "nothing published for this node, kind and size";
   bool large = figure.bytes == 0 || figure.bytes >= k_large_bytes;
-  if (!verdict.ceiling_gb_per_s || !large || copied_by_kernel(figure.kind))
+  // Kernels reach less than copy engines, and reads another share than writes. No share of the
+  // ceiling is known that holds for other GPUs.
+  if (!verdict.ceiling_gb_per_s || !large || figure.kind.copied_by_kernel())
     return;
-  bool collective = is_collective(figure.kind);
-  bool nvlink = has_nvlink(links) && figure.kind != "p2p_host" && figure.kind != "host_device";
+  bool collective = figure.kind.is_collective();
+  bool nvlink = has_nvlink(links) && !figure.kind.over_host_link();
   double share = nvlink && collective ? k_ring_share : nvlink ? k_copy_share : k_pcie_share;
   double least = nvlink && collective ? k_ring_least_share
                  : nvlink             ? k_copy_least_share

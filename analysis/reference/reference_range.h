@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "knowledge/measured.h"
 #include "model/inventory.h"
 
 #include <cstdint>
@@ -25,9 +26,7 @@ struct NodeLinks {
 std::optional<NodeLinks> node_links(const model::HostInventory& host);
 
 struct MeasuredFigure {
-  // "p2p" (copy engines), "p2p_sm_write", "p2p_sm_read" (kernels), each also "..._bidirectional";
-  // "p2p_host" (P2P disabled), "host_device", or a collective's name
-  std::string kind;
+  knowledge::FigureKind kind;
   std::uint64_t bytes = 0;
   int ranks = 0; // of the collective, one a GPU
   double gb_per_s = 0;

@@ -12,17 +12,13 @@ constexpr std::uint64_t k_latency_bound_bytes = 1 << 20;
 // The path through the host reaches a tenth of an NVLink.
 constexpr double k_host_path_share = 0.2;
 
-bool over_host_link(const MeasuredFigure& figure) {
-  return figure.kind == "host_device" || figure.kind == "p2p_host";
-}
-
 } // namespace
 
 std::vector<std::string> likely_causes(const NodeLinks& links, const MeasuredFigure& figure,
                                        const RangeVerdict& verdict) {
   std::vector<std::string> causes;
   bool nvlink = links.nvlink_gb_per_s.value_or(0) > 0;
-  if (over_host_link(figure)) {
+  if (figure.kind.over_host_link()) {
     causes = {"the PCIe link runs below its generation or width (nvidia-smi -q, under load)",
               "the process or its memory is on the other NUMA node (numactl, launcher binding)",
               "pageable instead of pinned memory, or the IOMMU translates each access"};
@@ -53,7 +49,7 @@ std::vector<std::string> likely_causes(const NodeLinks& links, const MeasuredFig
   }
   causes.push_back("GPUs run slower than they can: heat, power limit, fixed clocks");
   causes.push_back("another process uses the GPUs or the links");
-  if (figure.kind.starts_with("p2p"))
+  if (!figure.kind.is_collective())
     return causes;
   causes.push_back("NCCL_ALGO, NCCL_PROTO, NCCL_MAX_CTAS or NCCL_BUFFSIZE is set, here or in "
                    "nccl.conf");

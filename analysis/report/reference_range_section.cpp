@@ -46,7 +46,10 @@ Report reference_range_report(const model::Run& run, const std::vector<SettingRe
     return {};
   Section section{"reference_range"};
   for (const auto& [workload, result] : largest(results)) {
-    MeasuredFigure figure{workload, result->label.bytes, result->ranks, *result->busbw_gb_per_s,
+    MeasuredFigure figure{{.collective = workload},
+                          result->label.bytes,
+                          result->ranks,
+                          *result->busbw_gb_per_s,
                           nvls_off(run)};
     RangeVerdict verdict = judge_by_range(*links, figure);
     if (!verdict.source.empty() || verdict.verdict != RangeLevel::unknown)

@@ -9,6 +9,7 @@
 namespace ncclprobe::knowledge {
 
 NCCLPROBE_FIELDS(ReferenceCurve, gpu, nccl, collective, gpus, points)
+NCCLPROBE_LENIENT_FIELDS(FigureKind, path, collective, bidirectional)
 NCCLPROBE_PARTLY_LENIENT_FIELDS(ReferenceFigure,
                                 (gpu, kind, link, low_gb_per_s, high_gb_per_s, source),
                                 (gpus, nvls, bytes, threshold_gb_per_s, note, measured_by))

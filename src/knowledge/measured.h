@@ -28,12 +28,24 @@ struct ReferenceCurve {
 const std::vector<ReferenceCurve>& reference_curves();
 const std::vector<std::string>& reference_curve_sources();
 
+// What a bandwidth is of: a collective, or a copy. Copies between GPUs are made by copy engines, by
+// kernels (p2p_sm_...), or through host memory with P2P disabled.
+struct FigureKind {
+  enum class Path { collective, p2p, p2p_sm_write, p2p_sm_read, p2p_host, host_device };
+  Path path = Path::collective;
+  std::string collective{}; // its name
+  bool bidirectional = false;
+  bool operator==(const FigureKind&) const = default;
+
+  bool is_collective() const { return path == Path::collective; }
+  bool copied_by_kernel() const { return path == Path::p2p_sm_write || path == Path::p2p_sm_read; }
+  bool over_host_link() const { return path == Path::p2p_host || path == Path::host_device; }
+};
+
 // One figure: the result of a large transfer or collective on a kind of node.
 struct ReferenceFigure {
   std::string gpu; // a name that find_gpu_models() knows
-  // "p2p" (copy engines), "p2p_sm_write", "p2p_sm_read", each also "..._bidirectional"; "p2p_host",
-  // "host_device", "all_reduce" ...
-  std::string kind;
+  FigureKind kind;
   int gpus = 0;             // in the collective; 0: any
   std::optional<bool> nvls; // absent: irrelevant or unknown
   std::string link;         // "nvlink", "pcie", "c2c"

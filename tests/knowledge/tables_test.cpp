@@ -55,7 +55,7 @@ TEST_CASE("the tables are dated") {
 
 TEST_CASE("every reference figure names a model that is known") {
   for (const ReferenceFigure& one : reference_figures()) {
-    INFO(one.gpu << " " << one.kind);
+    INFO(one.gpu << " " << one.source);
     CHECK_FALSE(find_gpu_models(one.gpu).empty());
     CHECK(one.low_gb_per_s <= one.high_gb_per_s);
     CHECK(one.source.starts_with("https://"));
