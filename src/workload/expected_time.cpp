@@ -28,7 +28,7 @@ struct Speed {
 
 Speed speed_of(const TrialSpec& trial) {
   if (trial.backend == "nvidia")
-    return {0.5e9, 0.25e9, 2e4, 100, 4e4, 4e5, 1e3};
+    return {0.3e9, 0.25e9, 2e4, 250, 4e4, 4e5, 1e3};
   const double ranks = trial.ranks;
   const double share = std::min(1.0, std::thread::hardware_concurrency() / ranks);
   return {0.1e9, 0.03e9, 1e5 * ranks, 1 / ranks, 5 * share, 5 * share, 5 * share};
