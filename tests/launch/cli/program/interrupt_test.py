@@ -20,18 +20,20 @@ MANY_CELLS = ["--backend", "synthetic", "--no-sweep", "--repeat", "1", "--collec
 
 class CtrlC(ProgramTest):
     def start(self, *arguments, launcher=()):
-        """In a process group of its own, as a shell starts it."""
-        program = subprocess.Popen(self.command(*arguments, launcher=launcher), cwd=self.folder, env=self.environment,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   process_group=0)
+        """In a process group of its own, as a shell starts it. Its messages go to a file: reading it never blocks."""
+        messages = self.folder / f"messages-{len(self.started)}"
+        with messages.open("w") as stderr:
+            program = subprocess.Popen(self.command(*arguments, launcher=launcher), cwd=self.folder, env=self.environment,
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, text=True,
+                                       process_group=0)
+        program.messages = messages
         self.started.append(program)
-        self.addCleanup(program.stderr.close)
         self.addCleanup(program.stdout.close)
         return program
 
     def expect_interrupted(self, program, how_long=10):
         program.wait(timeout=how_long)
-        words = program.stderr.read()
+        words = program.messages.read_text()
         self.assertEqual(program.returncode, 130, words)
         self.assertIn(f"`ncclprobe report {self.run_file}` shows the report", words)
         self.assertNotIn("damaged", words)
@@ -62,7 +64,7 @@ class CtrlC(ProgramTest):
         self.measure(*MANY_CELLS, "--batches", "500")
         for _ in range(5):
             program = self.start("--resume", str(self.run_file))
-            self.wait_until(lambda: "are done" in program.stderr.readline(), what="the run that goes on")
+            self.wait_until(lambda: "are done" in program.messages.read_text(), what="the run that goes on")
             reader = self.wait_until(lambda: self.readers_of(program.pid), what="a process that reads the file")
 
             os.killpg(program.pid, signal.SIGINT)
@@ -81,7 +83,8 @@ class CtrlC(ProgramTest):
             time.sleep(delay / 100)
             os.killpg(program.pid, signal.SIGINT)
 
-            output, words = program.communicate(timeout=20)
+            output, _ = program.communicate(timeout=20)
+            words = program.messages.read_text()
             self.assertIn(program.returncode, (130, 0), words)
             self.assertTrue(program.returncode == 130 or "run file: " in output, words)
             self.assertNotIn("damaged", words)
@@ -93,8 +96,8 @@ class CtrlC(ProgramTest):
 
         os.killpg(program.pid, signal.SIGINT)
 
-        _, words = program.communicate(timeout=20)
-        self.assertNotIn("damaged", words)
+        program.communicate(timeout=20)
+        self.assertNotIn("damaged", program.messages.read_text())
         self.wait_until(lambda: not self.processes(), 10, "no process left")
         self.assertEqual({row["outcome"] for row in self.report()}, {"ok"})
 
