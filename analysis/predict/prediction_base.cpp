@@ -17,7 +17,6 @@ namespace ncclprobe::analysis {
 namespace {
 
 using cost_model::MeasuredRates;
-using cost_model::Stated;
 using workload::StepRequest;
 
 bool is_same(StepRequest a, StepRequest b) {
@@ -110,27 +109,6 @@ base::Result<void> check_one_type(const std::vector<Other>& others) {
       fmt::format("say which is meant: --type {}", *types.begin())});
 }
 
-base::Result<cost_model::StatedCompute> stated_compute(const PredictionRequest& request,
-                                                       const StepRequest& step) {
-  if (request.compute)
-    return *request.compute;
-  const cost_model::Flops flops = cost_model::flops_of(step.model);
-  const Stated& rate = *request.flops_per_s;
-  auto time_ns = [&](double flops_of_sample) {
-    const double all = flops_of_sample * static_cast<double>(step.batch) * 1e9;
-    return Stated(all / rate.high, all / rate.low);
-  };
-  const std::string text = rate.low < rate.high
-                               ? fmt::format("{:g} to {:g}", rate.low / 1e12, rate.high / 1e12)
-                               : fmt::format("{:g}", rate.low / 1e12);
-  return cost_model::StatedCompute{
-      .forward_ns = time_ns(flops.forward),
-      .backward_ns = time_ns(flops.backward),
-      .optimizer_ns = {},
-      .source = fmt::format("products of {} samples at the stated {} Tflop/s", step.batch, text),
-      .basis = cost_model::StatedCompute::Basis::rate};
-}
-
 base::Result<cost_model::StepBase> stated_step(const PredictionRequest& request,
                                                const std::vector<StepRequest>& measured,
                                                const std::vector<Other>& others,
@@ -151,7 +129,8 @@ base::Result<cost_model::StepBase> stated_step(const PredictionRequest& request,
                     fmt::format("the communication of {} depends on the samples per step",
                                 model::to_string(step.pattern)),
                     "give their number: --batch"});
-  NCCLPROBE_TRY_ASSIGN(const cost_model::StatedCompute compute, stated_compute(request, step));
+  const cost_model::StatedCompute compute =
+      request.compute ? *request.compute : cost_model::stated_at_rate(step, *request.flops_per_s);
   std::vector<MeasuredRates> rates;
   for (const Other& one : others)
     if (one.step.type == step.type)

@@ -56,14 +56,6 @@ Result<StepProgram> program_on(const StepRequest& request, int ranks, int ranks_
   return StepProgram::of(schedule, node_of);
 }
 
-double samples_on(const StepRequest& request, int ranks) {
-  std::vector<int> all(static_cast<std::size_t>(ranks));
-  std::iota(all.begin(), all.end(), 0);
-  auto own = workload::request_on(request, all);
-  auto grid = workload::make_rank_grid(request, all);
-  return own && grid ? static_cast<double>(own->batch) * grid->replicas() : 0;
-}
-
 // A single rank: as it was measured, else from the base's times.
 void find_alone(StepBase& base, const std::vector<StepResult>& results) {
   base.alone_samples = samples_on(base.request, 1);
@@ -195,6 +187,32 @@ std::string why_no_interval(const StepBase& base, const StepProgram& program,
 }
 
 } // namespace
+
+double samples_on(const StepRequest& request, int ranks) {
+  std::vector<int> all(static_cast<std::size_t>(ranks));
+  std::iota(all.begin(), all.end(), 0);
+  auto own = workload::request_on(request, all);
+  auto grid = workload::make_rank_grid(request, all);
+  return own && grid ? static_cast<double>(own->batch) * grid->replicas() : 0;
+}
+
+StatedCompute stated_at_rate(const StepRequest& request, const Stated& flops_per_s) {
+  const Flops flops = flops_of(request.model);
+  auto time_ns = [&](double flops_of_sample) {
+    const double all = flops_of_sample * static_cast<double>(request.batch) * 1e9;
+    return Stated(all / flops_per_s.high, all / flops_per_s.low);
+  };
+  const std::string text =
+      flops_per_s.low < flops_per_s.high
+          ? fmt::format("{:g} to {:g}", flops_per_s.low / 1e12, flops_per_s.high / 1e12)
+          : fmt::format("{:g}", flops_per_s.low / 1e12);
+  return {.forward_ns = time_ns(flops.forward),
+          .backward_ns = time_ns(flops.backward),
+          .optimizer_ns = {},
+          .source =
+              fmt::format("products of {} samples at the stated {} Tflop/s", request.batch, text),
+          .basis = StatedCompute::Basis::rate};
+}
 
 double StatedCompute::half_width() const {
   const double low = forward_ns.low + backward_ns.low + optimizer_ns.low;

@@ -75,6 +75,11 @@ base::Result<StepBase> stated_base(const workload::StepRequest& request,
 base::Result<StepBase> rated_base(const workload::StepRequest& request,
                                   const std::vector<MeasuredRates>& others);
 
+// Computing at a stated rate of matrix products, operations per second of one rank.
+StatedCompute stated_at_rate(const workload::StepRequest& request, const Stated& flops_per_s);
+// Samples of one step on so many ranks; 0 if the step is impossible there.
+double samples_on(const workload::StepRequest& request, int ranks);
+
 // Floating point operations of one sample in the forward and in the backward pass.
 struct Flops {
   double forward = 0;

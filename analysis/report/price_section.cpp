@@ -12,11 +12,6 @@
 namespace ncclprobe::analysis {
 namespace {
 
-// Four digits or more, never as a power of ten.
-std::string money(double value) {
-  return value < 1000 ? fmt::format("{:.4g}", value) : fmt::format("{:.0f}", value);
-}
-
 TablePtr bandwidth_table(std::vector<BandwidthCost> costs) {
   TableOf<BandwidthCost> table(std::move(costs));
   using Row = const BandwidthCost&;
@@ -29,7 +24,7 @@ TablePtr bandwidth_table(std::vector<BandwidthCost> costs) {
       .titled("best GB/s", {Unit::number});
   table.show("at", [](Row one) { return one.best->label.bytes; }, {Unit::size});
   table.add("price_per_gb_per_s", &BandwidthCost::per_gb_per_s);
-  table.show("price per GB/s", [](Row one) { return money(one.per_gb_per_s); });
+  table.show("price per GB/s", [](Row one) { return money_text(one.per_gb_per_s); });
   return table.table();
 }
 
@@ -44,7 +39,7 @@ TablePtr scaling_table(std::vector<GpuCost> costs) {
       .titled("efficiency %", {Unit::share});
   table.add("effective_gpus", &GpuCost::effective_gpus).titled("effective GPUs", {Unit::fixed, 2});
   table.add("price_per_effective_gpu", &GpuCost::per_effective_gpu);
-  table.show("price of each", [](Row one) { return money(one.per_effective_gpu); });
+  table.show("price of each", [](Row one) { return money_text(one.per_effective_gpu); });
   return table.table();
 }
 
@@ -54,8 +49,8 @@ Report price_report(const RunSummary& run, const std::vector<SettingResult>& res
                     const std::vector<steps::Scaling>& scalings, double per_gpu) {
   const TablePtr bandwidths = bandwidth_table(bandwidth_costs(results, per_gpu));
   const TablePtr gpus = scaling_table(gpu_costs(scalings, per_gpu));
-  Section section{
-      "price", fmt::format("Price{}: {} per GPU, as given", synthetic_mark(run), money(per_gpu))};
+  Section section{"price", fmt::format("Price{}: {} per GPU, as given", synthetic_mark(run),
+                                       money_text(per_gpu))};
   if (bandwidths->rows > 0)
     section.blocks.push_back(View{bandwidths});
   if (gpus->rows > 0) {

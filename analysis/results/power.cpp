@@ -28,18 +28,11 @@ std::vector<PowerFigure> power_figures(const RunSummary& run,
   for (const SettingResult& result : results) {
     std::map<int, std::vector<double>> of_rank; // one value per process
     PowerFigure figure{.result = &result};
-    const auto* step = result.label.step();
     for (const ProcessTime& process : result.processes) {
-      const RankValues& power_w =
-          run.summaries[process.place.trial].cells[process.place.cell].readings.power_w;
-      bool found = false;
-      for (std::size_t i = 0; i < power_w.size(); ++i) {
-        if (!takes_part(step, power_w.rank(i)))
-          continue;
+      const RankValues power_w = process_power_w(run, result, process);
+      for (std::size_t i = 0; i < power_w.size(); ++i)
         of_rank[power_w.rank(i)].push_back(power_w.value(i));
-        found = true;
-      }
-      figure.processes += found;
+      figure.processes += !power_w.empty();
     }
     if (of_rank.empty())
       continue;
@@ -52,6 +45,17 @@ std::vector<PowerFigure> power_figures(const RunSummary& run,
     figures.push_back(std::move(figure));
   }
   return figures;
+}
+
+RankValues process_power_w(const RunSummary& run, const SettingResult& result,
+                           const ProcessTime& process) {
+  const RankValues& all =
+      run.summaries[process.place.trial].cells[process.place.cell].readings.power_w;
+  RankValues found;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (takes_part(result.label.step(), all.rank(i)))
+      found.add(all.rank(i), all.value(i));
+  return found;
 }
 
 } // namespace ncclprobe::analysis

@@ -26,4 +26,8 @@ struct PowerFigure {
 std::vector<PowerFigure> power_figures(const RunSummary& run,
                                        const std::vector<SettingResult>& results);
 
+// Power of the GPUs of the ranks that took part in one process, W; of ranks with readings.
+RankValues process_power_w(const RunSummary& run, const SettingResult& result,
+                           const ProcessTime& process);
+
 } // namespace ncclprobe::analysis

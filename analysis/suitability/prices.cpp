@@ -12,6 +12,11 @@
 #include <set>
 
 namespace ncclprobe::analysis {
+
+std::string money_text(double value) {
+  return value < 1000 ? fmt::format("{:.4g}", value) : fmt::format("{:.0f}", value);
+}
+
 std::optional<double> price_of(const std::string& name,
                                const std::vector<const knowledge::GpuModel*>& models,
                                const Prices& prices) {

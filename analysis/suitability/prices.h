@@ -18,6 +18,9 @@ namespace ncclprobe::analysis {
 // By GPU name as the user gave it; "" is the price of any GPU.
 using Prices = std::map<std::string, double>;
 
+// Four digits or more, never as a power of ten.
+std::string money_text(double value);
+
 // By the GPU's name or, failing that, by the model that both names mean.
 std::optional<double> price_of(const std::string& name,
                                const std::vector<const knowledge::GpuModel*>& models,

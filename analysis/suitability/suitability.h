@@ -80,6 +80,18 @@ knowledge::GpuLimits software_limits(std::span<const GpuInQuestion> gpus);
 // Releases of NCCL with faults that affect this GPU.
 std::vector<const knowledge::KnownBadNccl*> bad_nccl(const GpuInQuestion& gpu);
 
+// The dimensions of a choice, in words.
+struct GpuDimensions {
+  std::string capability;
+  std::string unlocks; // the features that it brings
+  std::string memory;
+  std::string interconnect;
+  std::string power_and_form;
+  std::string price;                // per GPU, and of what it buys; empty: not given
+  std::vector<std::string> sources; // addresses
+};
+GpuDimensions dimensions_of(const GpuInQuestion& gpu, const std::optional<double>& price);
+
 // GPUs of several nodes may have different software around them.
 struct GpuWithSoftware {
   GpuInQuestion gpu;

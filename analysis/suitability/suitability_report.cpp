@@ -249,26 +249,13 @@ Section gpu_section(const GpuInQuestion& gpu, const SoftwareInQuestion& software
   const Suitability suited = suitability(gpu);
   say("Suited",
       fmt::format("{}: {}", base::to_string(suited.grade), base::join(suited.reasons, "; ")));
-  say("Capability", capability_text(gpu));
-  say("", unlocks_text(gpu));
-  say("Memory", (gpu.memory_gb ? fmt::format("{:.1f} GB seen; ", *gpu.memory_gb) : "") +
-                    over_models(gpu, [](const GpuModel& model) {
-                      return fmt::format("{}, {}", number(model.memory_gb, "GB"),
-                                         number(model.memory_gb_per_s, "GB/s"));
-                    }));
-  say("Interconnect",
-      (gpu.nvlinks ? base::count_of(static_cast<std::size_t>(*gpu.nvlinks), "NVLink", "NVLinks") +
-                         " active seen; "
-                   : "") +
-          over_models(gpu, [](const GpuModel& model) {
-            return nvlink_text(model) + "; " + pcie_text(model);
-          }));
-  say("Power and form", over_models(gpu, [](const GpuModel& model) {
-        return fmt::format("{}, {}", number(model.power_w, "W"),
-                           model.form_factor.empty() ? "form factor unknown" : model.form_factor);
-      }));
-  const auto price = price_of(gpu.name, gpu.models, prices);
-  say("Price", price ? price_text(gpu, *price) : "not given (--price GPU=VALUE)");
+  const GpuDimensions dimensions = dimensions_of(gpu, price_of(gpu.name, gpu.models, prices));
+  say("Capability", dimensions.capability);
+  say("", dimensions.unlocks);
+  say("Memory", dimensions.memory);
+  say("Interconnect", dimensions.interconnect);
+  say("Power and form", dimensions.power_and_form);
+  say("Price", dimensions.price.empty() ? "not given (--price GPU=VALUE)" : dimensions.price);
   say("CUDA", cuda_text(knowledge::support_horizon(gpu.capability)));
   say("PyTorch", pytorch_text(gpu));
   say_each("Known faults", fault_texts(gpu));
@@ -281,7 +268,7 @@ Section gpu_section(const GpuInQuestion& gpu, const SoftwareInQuestion& software
   if (gpu.is_capability)
     say("Sources", "of each model: docs/gpus.md");
   else
-    section.add_each("Sources", addresses(source_keys(gpu)), k_answer_hang, true);
+    section.add_each("Sources", dimensions.sources, k_answer_hang, true);
   say("Tables of", knowledge::tables_are_of());
   return section;
 }
@@ -386,6 +373,34 @@ TablePtr gpu_table(const std::vector<GpuWithSoftware>& gpus, const Prices& price
 }
 
 } // namespace
+
+GpuDimensions dimensions_of(const GpuInQuestion& gpu, const std::optional<double>& price) {
+  return {.capability = capability_text(gpu),
+          .unlocks = unlocks_text(gpu),
+          .memory = (gpu.memory_gb ? fmt::format("{:.1f} GB seen; ", *gpu.memory_gb) : "") +
+                    over_models(gpu,
+                                [](const GpuModel& model) {
+                                  return fmt::format("{}, {}", number(model.memory_gb, "GB"),
+                                                     number(model.memory_gb_per_s, "GB/s"));
+                                }),
+          .interconnect = (gpu.nvlinks ? base::count_of(static_cast<std::size_t>(*gpu.nvlinks),
+                                                        "NVLink", "NVLinks") +
+                                             " active seen; "
+                                       : "") +
+                          over_models(gpu,
+                                      [](const GpuModel& model) {
+                                        return nvlink_text(model) + "; " + pcie_text(model);
+                                      }),
+          .power_and_form = over_models(gpu,
+                                        [](const GpuModel& model) {
+                                          return fmt::format("{}, {}", number(model.power_w, "W"),
+                                                             model.form_factor.empty()
+                                                                 ? "form factor unknown"
+                                                                 : model.form_factor);
+                                        }),
+          .price = price ? price_text(gpu, *price) : "",
+          .sources = addresses(source_keys(gpu))};
+}
 
 Report gpu_report(const std::vector<GpuWithSoftware>& gpus, const Prices& prices) {
   Report report;

@@ -44,6 +44,19 @@ Words<bool> on_off_words() {
           {"on", "off"}};
 }
 
+Words<double> amount_words() {
+  return {[](const std::string& text) -> base::Result<double> {
+            double value = 0;
+            auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+            if (error != std::errc{} || end != text.data() + text.size() ||
+                !(value > 0 && value < 1e12))
+              return base::fail(base::Errc::invalid_argument, "'{}' is not a number above zero",
+                                text);
+            return value;
+          },
+          word<double>, "40"};
+}
+
 Words<double> share_words() {
   return {parse_share, [](double share) { return fmt::format("{:.10g}%", 100 * share); }, "0.5%"};
 }

@@ -111,6 +111,7 @@ std::string bracketed_list(const std::vector<std::string>& values);
 Words<std::string> text_words(std::string example);
 Words<std::string> choice_words(std::vector<std::string> choices);
 Words<bool> on_off_words();
+Words<double> amount_words();                   // "40": a number above zero
 Words<double> share_words();                    // "1%", "0.01"
 Words<std::int64_t> duration_words();           // "250ms", nanoseconds
 Words<std::vector<std::uint64_t>> size_words(); // "8:8G:x2", "1K,1M", bytes

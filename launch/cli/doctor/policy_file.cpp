@@ -5,25 +5,13 @@
 
 #include "base/atomic_file.h"
 #include "base/document_limits.h"
-#include "launch/cli/job/toml_options.h"
+#include "launch/cli/common/toml_options.h"
 
 namespace ncclprobe::cli {
 namespace {
 
 using analysis::Policy;
 using knowledge::VersionNumber;
-
-Words<double> amount_words() {
-  return {[](const std::string& text) -> Result<double> {
-            double value = 0;
-            auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-            if (error != std::errc{} || end != text.data() + text.size() ||
-                !(value > 0 && value < 1e12))
-              return fail(Errc::invalid_argument, "'{}' is not a number above zero", text);
-            return value;
-          },
-          word<double>, "40"};
-}
 
 Words<VersionNumber> version_words() {
   return {[](const std::string& text) -> Result<VersionNumber> {

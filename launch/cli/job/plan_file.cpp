@@ -6,7 +6,7 @@
 #include "base/atomic_file.h"
 #include "base/document_limits.h"
 #include "launch/cli/common/file_kind.h"
-#include "launch/cli/job/toml_options.h"
+#include "launch/cli/common/toml_options.h"
 
 #include <nlohmann/json.hpp>
 #include <toml++/toml.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "launch/cli/job/toml_options.h"
+#include "launch/cli/common/toml_options.h"
 
 #include "base/document_limits.h"
 #include "base/similar_words.h"
@@ -15,14 +15,20 @@ class TomlReader {
 public:
   explicit TomlReader(const std::string& file) : file_(file) {}
 
-  Result<void> read(const toml::table& table, const Options& options) const {
+  Result<void> read(const toml::table& table, const Options& options,
+                    const std::vector<TomlTables>& tables = {}) const {
     for (const auto& [key, node] : table) {
+      auto several = std::ranges::find(tables, key.str(), &TomlTables::key);
+      if (several != tables.end()) {
+        NCCLPROBE_TRY(read_tables(*several, node));
+        continue;
+      }
       auto option = std::ranges::find_if(options, [name = key.str()](const Option& one) {
         return one.key() == name || (one.also.starts_with("--") && one.also.substr(2) == name);
       });
       if (option == options.end())
         return wrong(node, fmt::format("'{}' is not a key here{}", key.str(),
-                                       did_you_mean(options, key.str())));
+                                       did_you_mean(options, tables, key.str())));
       NCCLPROBE_TRY(read_value(*option, node));
     }
     return {};
@@ -33,10 +39,26 @@ private:
     return fail(Errc::invalid_argument, "{}:{}: {}", file_, node.source().begin.line, what);
   }
 
-  static std::string did_you_mean(const Options& options, std::string_view word) {
+  Result<void> read_tables(const TomlTables& tables, const toml::node& node) const {
+    const toml::array* array = node.as_array();
+    if (array == nullptr || !array->is_array_of_tables())
+      return wrong(node, fmt::format("'{}' is a table of its own; begin each with [[{}]]",
+                                     tables.key, tables.key));
+    for (const toml::node& one : *array) {
+      NCCLPROBE_TRY(read(*one.as_table(), tables.begin()));
+      if (const Result<void> finished = tables.finish(); !finished)
+        return wrong(one, finished.error().text());
+    }
+    return {};
+  }
+
+  static std::string did_you_mean(const Options& options, const std::vector<TomlTables>& tables,
+                                  std::string_view word) {
     std::vector<std::string> keys;
     for (const Option& one : options)
       keys.push_back(one.key());
+    for (const TomlTables& one : tables)
+      keys.push_back(one.key);
     const std::vector<std::string_view> views(keys.begin(), keys.end());
     const std::string_view nearest = base::most_similar(word, views);
     return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
@@ -93,10 +115,10 @@ private:
 } // namespace
 
 Result<void> read_toml_options(const std::string& text, const std::string& file,
-                               const Options& options) {
+                               const Options& options, const std::vector<TomlTables>& tables) {
   NCCLPROBE_TRY(base::check_toml_limits(text, file));
   try {
-    return TomlReader(file).read(toml::parse(text, file), options);
+    return TomlReader(file).read(toml::parse(text, file), options, tables);
   } catch (const toml::parse_error& error) {
     return fail(Errc::invalid_argument, "{}:{}: {}", file, error.source().begin.line,
                 error.description());

@@ -4,12 +4,23 @@
 
 #include "launch/cli/common/option.h"
 
+#include <functional>
+#include <string>
+#include <vector>
+
 namespace ncclprobe::cli {
+
+// An array of tables, such as [[node]]. Each table's keys are options again.
+struct TomlTables {
+  std::string key;                      // "node"
+  std::function<Options()> begin;       // the options of one more table
+  std::function<Result<void>()> finish; // checks it; its error gets the line of the table
+};
 
 // Reads a TOML document whose keys are options, with _ for -. A value is the option's text, a
 // number, true or false, or an array of these. `file` is its name. Errors: invalid_argument with
 // file and line.
 Result<void> read_toml_options(const std::string& text, const std::string& file,
-                               const Options& options);
+                               const Options& options, const std::vector<TomlTables>& tables = {});
 
 } // namespace ncclprobe::cli
