@@ -3,15 +3,17 @@
 """Every example does what it says, where no GPU is needed for it."""
 
 import importlib.util
+import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/launch/cli/program"))
-from program_test_case import SMALL, ProgramTest
+from program_test_case import BIN, SMALL, ProgramTest
 
 EXAMPLES = ROOT / "examples"
 
@@ -21,6 +23,7 @@ class Examples(ProgramTest):
         self.assertEqual({path.name for path in EXAMPLES.iterdir() if path.is_file()},
                          {"model.toml", "ddp_scaling.toml", "nccl_sweep.toml", "two_hosts_on_one.toml", "read_run.py", "write_model.py",
                           "suitability_policy.toml", "train.log",
+                          "nodes.toml", "measure_nodes.sh", "t4_against_a100.toml",
                           "read_trace.py",  # run by tests/store/trace_h5py_test.cpp
                           "read_run.ipynb"})  # run by tests/analysis/python/notebook_test.py
 
@@ -43,6 +46,30 @@ class Examples(ProgramTest):
         bad = self.run_program("doctor", "--gpu", "T4", "--policy", "bad.toml")
         self.assertEqual(bad.returncode, 2)
         self.assertIn("bad.toml:2: 'min_memory' is not a key", bad.stderr)
+
+    def test_the_nodes_are_measured_and_compared(self):
+        shutil.copy(EXAMPLES / "nodes.toml", self.folder)
+        script = [str(EXAMPLES / "measure_nodes.sh"), str(self.folder / "nodes"), "--backend", "synthetic", "--seed", "1"]
+        made = subprocess.run(script, env={**self.environment, "NCCLPROBE": str(BIN / "ncclprobe")}, capture_output=True, text=True)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        gpus = (self.folder / "nodes.toml").read_text().replace('# gpu = "H200"', 'gpu = "H200"')  # a model has none
+        (self.folder / "nodes.toml").write_text(gpus)
+        done = self.run_program("compare", "--procure", "nodes.toml", "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answer = json.loads(done.stdout)
+        self.assertTrue(answer["synthetic"])
+        self.assertEqual({step["from"] for step in answer["steps"]}, {"measured"})
+        self.assertEqual(len(answer["turning_prices"]), 2)
+
+    def test_nodes_that_nobody_measured_have_limits_with_sources(self):
+        done = self.run_program("compare", "--procure", str(EXAMPLES / "t4_against_a100.toml"), "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answer = json.loads(done.stdout)
+        self.assertEqual([step["from"] for step in answer["steps"]], ["published", "published"])
+        t4, a100 = (step["step_range_ms"] for step in answer["steps"])
+        self.assertIsNone(t4[1])
+        self.assertLess(a100[0], a100[1])
+        self.assertLess(a100[1], t4[0])  # even the worst A100 is faster than the best T4
 
     def test_the_log_tells_which_rank_failed_first_and_why(self):
         done = self.run_program("doctor", "--log", str(EXAMPLES / "train.log"))

@@ -7,6 +7,7 @@
 #include "launch/cli/claim/claim_command.h"
 #include "launch/cli/export/export_command.h"
 #include "launch/cli/predict/predict_command.h"
+#include "launch/cli/procure/procure_command.h"
 #include "launch/cli/report/report_command.h"
 
 namespace ncclprobe::cli {
@@ -24,7 +25,8 @@ Command reading(Usage (*usage)(Options&), Run run) {
 
 std::vector<Command> report_commands() {
   return {reading(report_usage, report_run), reading(predict_usage, predict_steps),
-          reading(claim_usage, check_claim), reading(export_usage, export_trace)};
+          reading(claim_usage, check_claim), reading(export_usage, export_trace),
+          reading(procure_usage, procure_nodes)};
 }
 
 } // namespace ncclprobe::cli

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/procure/procure_command.h"
+
+#include "analysis/procure/procurement_report.h"
+#include "analysis/suitability/node_in_question.h"
+#include "base/exit_code.h"
+#include "launch/cli/files/report_files.h"
+#include "launch/cli/procure/nodes_file.h"
+
+#include <algorithm>
+
+namespace ncclprobe::cli {
+namespace {
+
+using analysis::GpuInQuestion;
+using analysis::procure::NodeType;
+
+bool may_be_same(const GpuInQuestion& stated, const GpuInQuestion& seen) {
+  return stated.models.empty() || seen.models.empty() ||
+         std::ranges::any_of(stated.models, [&](const auto* one) {
+           return std::ranges::find(seen.models, one) != seen.models.end();
+         });
+}
+
+// The GPU of a node, as the run saw it. Errors: invalid_argument if that is not the stated one, or
+// if neither the file nor the run has one.
+Result<void> take_gpu(NodeType& node, const model::Run& run, const std::string& file) {
+  const auto seen = analysis::nodes_of(run);
+  if (!seen) {
+    if (node.gpu.name.empty() || node.gpu.count == 0)
+      return fail({Errc::invalid_argument,
+                   fmt::format("node '{}': {} was measured without GPUs", node.name, file),
+                   "give gpu and gpus of the node"});
+    return {};
+  }
+  const GpuInQuestion& gpu = seen->front().gpus.front();
+  if (!node.gpu.name.empty() && !may_be_same(node.gpu, gpu))
+    return fail({Errc::invalid_argument,
+                 fmt::format("node '{}' has {}, but {} was measured on {}", node.name,
+                             node.gpu.name, file, gpu.name),
+                 "give the runs of that node, or correct gpu"});
+  const int gpus = node.gpu.count;
+  node.gpu = gpu;
+  if (gpus > 0)
+    node.gpu.count = gpus;
+  return {};
+}
+
+} // namespace
+
+int procure_nodes(const ProcureOptions& options, std::ostream& out, std::ostream& err) {
+  const char* command = "ncclprobe compare";
+  auto file = read_nodes_file(options.nodes_file);
+  if (!file)
+    return complain_of_input(err, command, file.error());
+  std::vector<std::filesystem::path> inputs{options.nodes_file};
+  for (const NodeType& node : file->nodes)
+    inputs.insert(inputs.end(), node.files.begin(), node.files.end());
+  if (auto possible = check_output(options.output, inputs); !possible)
+    return complain(err, command, possible.error(), exit_code_of_output(possible.error()));
+  for (NodeType& node : file->nodes)
+    for (const std::string& name : node.files) {
+      auto run = read_run_or_parts(name);
+      if (!run)
+        return complain_of_input(err, command, run.error());
+      if (auto taken = take_gpu(node, *run, name); !taken)
+        return complain(err, command, taken.error(), base::k_exit_usage);
+      node.runs.push_back(std::move(*run));
+    }
+  return write_report(analysis::procure::procurement_report(analysis::procure::procurement_of(
+                          std::move(file->nodes), std::move(file->workloads))),
+                      options.format.value_or(analysis::Format::table), options.output, out, err,
+                      command);
+}
+
+} // namespace ncclprobe::cli

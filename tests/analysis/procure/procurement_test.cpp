@@ -1,0 +1,304 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/predict/step_prediction.h"
+#include "analysis/procure/procurement.h"
+#include "analysis/procure/procurement_report.h"
+#include "analysis/procure/published_step.h"
+#include "analysis/report/written.h"
+#include "analysis/steps/step_builder.h"
+#include "support/catch.h"
+#include "support/run_builder.h"
+#include "workload/models/catalogue.h"
+
+#include <algorithm>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis::procure;
+using namespace ncclprobe::analysis_test;
+using namespace ncclprobe::support;
+
+namespace {
+
+constexpr std::int64_t k_unit_ns = 1000;
+
+StepLengths lengths(double scale) {
+  auto of = [=](int units) { return static_cast<std::int64_t>(scale * units * k_unit_ns); };
+  return {of(100), of(100), of(100), of(80), of(60), of(50), of(10)};
+}
+
+void add_trial(RunBuilder& run, double scale, const std::vector<model::Setting>& settings = {}) {
+  auto trial = run.trial(settings);
+  StepLengths alone = lengths(scale);
+  alone.bucket_0 = alone.bucket_1 = 0;
+  add_step_cell(*trial, {.label = {.model = "m", .ranks = {0}, .batch = 8}, .lengths = {alone}});
+  add_step_cell(*trial, {.label = {.model = "m", .ranks = {0, 1}, .batch = 8},
+                         .lengths = {lengths(scale), lengths(scale)}});
+}
+
+// Its processes take so many times 420 us for a step of 2 ranks.
+RunBuilder run_of(const std::vector<double>& scales) {
+  RunBuilder run(2);
+  for (double scale : scales)
+    add_trial(run, scale);
+  return run;
+}
+
+std::vector<double> around(double middle) {
+  return {middle, 1.001 * middle, 0.999 * middle, 1.002 * middle, 0.998 * middle, middle};
+}
+
+NodeType node_of(const std::string& name, std::vector<model::Run> runs, double per_hour) {
+  NodeType node{.name = name, .runs = std::move(runs)};
+  node.gpu = *gpu_in_question("H200");
+  node.gpu.count = 2;
+  node.price.per_hour = per_hour;
+  return node;
+}
+
+const Workload k_m{.model = "m"};
+
+const Difference& difference(const Procurement& all, Quantity quantity) {
+  auto found = std::ranges::find(all.differences, quantity, &Difference::quantity);
+  REQUIRE(found != all.differences.end());
+  return *found;
+}
+
+NodeType published_t4() {
+  NodeType node{.name = "T4", .published = true};
+  node.gpu = *gpu_in_question("T4");
+  node.gpu.count = 4;
+  node.price.per_hour = 4;
+  node.rates.flops_per_s = PublishedRate{65e12, {}, "data sheet"};
+  return node;
+}
+
+const Workload k_linear{.model = "linear:1024x4", .batch = 64, .type = model::StepType::f16};
+
+bool has(const std::vector<std::string_view>& ids, std::string_view id) {
+  return std::ranges::find(ids, id) != ids.end();
+}
+
+} // namespace
+
+TEST_CASE("the faster node costs less until its price makes up for it") {
+  const auto all = procurement_of(
+      {node_of("fast", {run_of(around(1))}, 30), node_of("slow", {run_of(around(2))}, 20)}, {k_m});
+
+  const StepFigure& fast = all.entry(0, 0).step;
+  CHECK(fast.origin == Origin::measured);
+  CHECK(fast.ranks == 2);
+  CHECK(fast.samples == 16);
+  CHECK(fast.observations.size() == 6);
+  CHECK(*fast.step_ns == Approx(*all.entry(1, 0).step.step_ns / 2).epsilon(1e-6));
+  REQUIRE(fast.efficiency); // one rank was measured too
+  CHECK(*fast.efficiency < 1);
+  CHECK(*fast.exposed > 0);
+  CHECK(fast.account->sum() == Approx(1 - *fast.efficiency));
+  const double hours = *fast.step_ns / 3.6e12;
+  CHECK(*all.entry(0, 0).step_cost->value == Approx(30 * hours));
+  CHECK(*all.entry(0, 0).cost->value == Approx(30 * hours * 1e6 / 16));
+  const Difference& time = difference(all, Quantity::time);
+  CHECK(*time.ratio == Approx(0.5).epsilon(1e-6));
+  CHECK(time.verdict == Verdict::better);
+  const Difference& cost = difference(all, Quantity::cost);
+  CHECK(*cost.ratio == Approx(0.75).epsilon(1e-6));
+  CHECK(cost.verdict == Verdict::better);
+  CHECK(cost.range.low < *cost.ratio);
+  CHECK(*cost.range.high > *cost.ratio);
+  REQUIRE(all.turning_prices.size() == 2);
+  CHECK(*all.turning_prices[0].break_even.value == Approx(40).epsilon(1e-6));
+  CHECK(*all.turning_prices[1].break_even.value == Approx(15).epsilon(1e-6));
+  CHECK(all.turning_prices[0].break_even.range->low < 40);
+  CHECK(*all.turning_prices[0].break_even.range->high > 40);
+}
+
+TEST_CASE("equal nodes at one price are not told apart") {
+  const auto all = procurement_of(
+      {node_of("a", {run_of(around(1))}, 30), node_of("b", {run_of(around(1.0001))}, 30)}, {k_m});
+
+  CHECK(difference(all, Quantity::time).verdict == Verdict::no_difference);
+  const auto ids = ids_of(procurement_report(all));
+  CHECK(has(ids, "costs_the_same"));
+  CHECK_FALSE(has(ids, "costs_less"));
+}
+
+TEST_CASE("a difference that halves of equal processes have too is none") {
+  // Even and odd processes of one node differ by 4%, the nodes by 1.5%.
+  const auto all = procurement_of({node_of("a", {run_of({1, 1.04, 1, 1.04, 1, 1.04})}, 30),
+                                   node_of("b", {run_of(std::vector<double>(40, 1.06))}, 30)},
+                                  {k_m});
+
+  const Difference& time = difference(all, Quantity::time);
+  REQUIRE(time.floor);
+  CHECK(*time.floor == Approx(1.04).epsilon(1e-6));
+  CHECK(time.verdict != Verdict::better);
+}
+
+TEST_CASE("too few processes leave the order open") {
+  const auto all = procurement_of(
+      {node_of("a", {run_of({1, 1.001})}, 30), node_of("b", {run_of({2, 2.001})}, 30)}, {k_m});
+
+  const Difference& time = difference(all, Quantity::time);
+  CHECK(time.verdict == Verdict::not_decided);
+  CHECK_THAT(time.why_not_decided, ContainsSubstring("5 processes"));
+  CHECK(has(ids_of(procurement_report(all)), "cost_not_decided"));
+}
+
+TEST_CASE("one process has no interval") {
+  const auto all =
+      procurement_of({node_of("a", {run_of({1})}, 30), node_of("b", {run_of({2})}, 30)}, {k_m});
+
+  CHECK_FALSE(all.entry(0, 0).step.range_ns->high);
+  CHECK_FALSE(difference(all, Quantity::time).p);
+  CHECK(difference(all, Quantity::time).verdict == Verdict::not_decided);
+}
+
+TEST_CASE("with three runs of a node, runs are the sample, and their scatter is in the intervals") {
+  const std::vector<model::Run> runs{run_of(around(1)), run_of(around(1.05)), run_of(around(0.95))};
+  const auto all =
+      procurement_of({node_of("three", runs, 30), node_of("one", {runs[0]}, 30)}, {k_m});
+
+  const StepFigure &three = all.entry(0, 0).step, &one = all.entry(1, 0).step;
+  CHECK(three.between_runs);
+  CHECK(three.observations.size() == 3);
+  CHECK(*three.range_ns->high / three.range_ns->low >
+        10 * (*one.range_ns->high / one.range_ns->low - 1) + 1);
+  const Report report = procurement_report(all);
+  const auto found = findings(report);
+  CHECK(std::ranges::count_if(
+            found, [](const Finding* finding) { return finding->kind->id == "few_runs"; }) == 1);
+}
+
+TEST_CASE("a setting of the runs can stand for a node") {
+  RunBuilder run(2);
+  for (double scale : around(1)) {
+    add_trial(run, scale);
+    add_trial(run, 3 * scale, {{"NCCL_P2P_DISABLE", "1"}});
+  }
+  NodeType direct = node_of("direct", {run}, 30), through_host = node_of("through host", {run}, 30);
+  through_host.setting = "NCCL_P2P_DISABLE=1";
+
+  const auto all = procurement_of({direct, through_host}, {k_m});
+
+  CHECK(*difference(all, Quantity::time).ratio == Approx(1 / 3.0).epsilon(1e-6));
+}
+
+TEST_CASE("what a node did not measure is unknown, with the reason, and so is its cost") {
+  const auto all =
+      procurement_of({node_of("a", {run_of(around(1))}, 30), node_of("b", {run_of(around(1))}, 30)},
+                     {{.model = "gpt2-124m"}});
+
+  CHECK(all.entry(0, 0).step.origin == Origin::unknown);
+  CHECK_FALSE(all.entry(0, 0).step.why_unknown.empty());
+  CHECK_FALSE(all.entry(0, 0).cost);
+  CHECK(all.differences.empty());
+  const Report report = procurement_report(all);
+  CHECK(has(ids_of(report), "step_unknown"));
+  CHECK(has(ids_of(report), "cost_unknown"));
+  CHECK(json_of(report, "steps")[0]["step_ms"].is_null());
+}
+
+TEST_CASE("one unknown workload leaves the mix unknown, but not the other workload") {
+  const auto all =
+      procurement_of({node_of("a", {run_of(around(1))}, 30), node_of("b", {run_of(around(2))}, 30)},
+                     {k_m, {.model = "gpt2-124m"}});
+
+  CHECK(all.entry(0, 0).cost);
+  CHECK_FALSE(all.mix_cost[0]);
+  CHECK(all.turning_prices.empty());
+  CHECK(difference(all, Quantity::cost).workload == std::size_t{0});
+}
+
+TEST_CASE("a mix of workloads weighs their samples") {
+  RunBuilder run = run_of(around(1));
+  for (std::size_t i = 0; i < run.trials.size(); ++i)
+    add_step_cell(run.trials[i], {.label = {.model = "n", .ranks = {0, 1}, .batch = 8},
+                                  .lengths = {lengths(5), lengths(5)}});
+  const auto all =
+      procurement_of({node_of("a", {run}, 30)}, {{.model = "m", .weight = 3}, {.model = "n"}});
+
+  REQUIRE(all.mix_cost[0]);
+  CHECK(*all.mix_cost[0]->value ==
+        Approx((3 * *all.entry(0, 0).cost->value + *all.entry(0, 1).cost->value) / 4));
+}
+
+TEST_CASE("published rates give limits: nothing of the kind is faster") {
+  const auto all = procurement_of({published_t4()}, {k_linear});
+  const StepFigure& step = all.entry(0, 0).step;
+
+  REQUIRE(step.origin == Origin::published);
+  CHECK(step.samples == 4 * 64);
+  CHECK_FALSE(step.step_ns); // never a bare number
+  CHECK_FALSE(step.range_ns->high);
+  const auto model = *workload::make_model("linear:1024x4");
+  const auto flops = cost_model::flops_of(model);
+  const double products_ns = (flops.forward + flops.backward) * 64 / 65e12 * 1e9;
+  const double optimizer_ns = static_cast<double>(model.parameter_count()) * 22 / 320;
+  CHECK(step.range_ns->low >= 0.999 * (products_ns + optimizer_ns));
+  // No link is faster than PCIe 3 x16, and gradients must cross it.
+  CHECK(step.range_ns->low >= static_cast<double>(model.parameter_count()) * 2 * 1.5 / 15.75);
+  CHECK_FALSE(all.entry(0, 0).cost->value);
+  CHECK_FALSE(all.entry(0, 0).cost->range.high);
+  const Report report = procurement_report(all);
+  CHECK(has(ids_of(report), "not_measured"));
+  CHECK_THAT(text_of(report), ContainsSubstring("at least"));
+  CHECK(json_of(report, "steps")[0]["from"] == "published");
+}
+
+TEST_CASE("worst rates, where all are stated, are the other end") {
+  NodeType node = published_t4();
+  node.rates.flops_per_s->worst = 24e12;
+  node.rates.bus_gb_per_s = PublishedRate{12, 4, "an estimate"};
+  node.rates.memory_gb_per_s = PublishedRate{320, 200, "an estimate"};
+  CHECK_FALSE(procurement_of({node}, {k_linear}).entry(0, 0).step.range_ns->high);
+  node.rates.most_latency_ns = 50'000;
+  const auto all = procurement_of({node}, {k_linear});
+  const StepFigure& step = all.entry(0, 0).step;
+
+  REQUIRE(step.range_ns->high);
+  CHECK(*step.range_ns->high > 2 * step.range_ns->low);
+  CHECK(step.efficiency_range->low > 0);
+  CHECK(*step.efficiency_range->high < 1);
+  CHECK(step.exposed_range->low < *step.exposed_range->high);
+}
+
+TEST_CASE("limits decide an order where they are apart, and say when they overlap") {
+  NodeType fast = published_t4(), slow = published_t4();
+  fast.name = "fast";
+  fast.rates = {.flops_per_s = PublishedRate{300e12, 200e12, "x"},
+                .bus_gb_per_s = PublishedRate{300, 200, "x"},
+                .memory_gb_per_s = PublishedRate{2000, 1500, "x"},
+                .most_latency_ns = 20'000};
+  slow.name = "slow";
+  auto all = procurement_of({fast, slow}, {k_linear});
+
+  CHECK(difference(all, Quantity::time).verdict == Verdict::better);
+  CHECK_FALSE(difference(all, Quantity::time).p);
+  CHECK_FALSE(difference(all, Quantity::time).ratio);
+
+  all = procurement_of({slow, published_t4()}, {k_linear});
+  CHECK(difference(all, Quantity::time).verdict == Verdict::not_decided);
+}
+
+TEST_CASE("nothing is guessed for a node without a rate, or a workload without its batch") {
+  NodeType node = published_t4();
+  node.rates.flops_per_s.reset();
+  CHECK_THAT(procurement_of({node}, {k_linear}).entry(0, 0).step.why_unknown,
+             ContainsSubstring("tflops"));
+  Workload vague = k_linear;
+  vague.batch.reset();
+  CHECK_THAT(procurement_of({published_t4()}, {vague}).entry(0, 0).step.why_unknown,
+             ContainsSubstring("batch"));
+}
+
+TEST_CASE("made-up numbers are marked wherever they appear") {
+  RunBuilder run = run_of(around(1));
+  run.header.synthetic = true;
+  const Report report = procurement_report(procurement_of({node_of("a", {run}, 30)}, {k_m}));
+
+  CHECK(has(ids_of(report), "synthetic_numbers"));
+  CHECK(json_of(report, "synthetic") == true);
+  CHECK_THAT(text_of(report), ContainsSubstring("[SYNTHETIC]"));
+}
