@@ -19,6 +19,7 @@ packages_build=(
   libfmt-dev libspdlog-dev libexpected-dev
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libboost-dev libeigen3-dev
   libre2-dev
+  esbuild node-d3
 )
 # To build and run the tests and benchmarks.
 packages_test=(
@@ -36,6 +37,7 @@ packages_optional=(
   python3-matplotlib # the Python package's plots
   python3-venv python3-setuptools python3-wheel # installs the Python package into a virtual environment
   jupyter-nbconvert python3-ipykernel # runs the notebook in examples/
+  chromium chromium-driver python3-selenium # HTML pages in a browser
 )
 
 usage() {

@@ -5,6 +5,7 @@
 
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
+#include "analysis/report/result_charts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -220,6 +221,11 @@ Section comparison_section(const RunFigures& figures,
   }
   if (!rows.empty()) {
     section.blocks.push_back(View{by_class_table(rows)});
+    std::vector<const Comparison*> compared;
+    for (const SettingRow& row : rows)
+      compared.insert(compared.end(), row.comparisons.begin(), row.comparisons.end());
+    section.charts.push_back(comparison_chart("Speed against the default: " + describe(lead),
+                                              std::move(compared), figures.verdicts));
     add_detectable(section.blocks, rows);
     if (TablePtr found = found_table(rows); found->rows > 0)
       section.blocks.push_back(View{found});

@@ -306,8 +306,10 @@ List settings_value(const std::vector<model::Setting>& settings) {
 
 Section heading_section(const RunSummary& run) {
   const RunHeader& header = run.header;
-  Section section{"run", fmt::format("ncclprobe report{}, run {}, started {}", synthetic_mark(run),
-                                     header.run_id, header.started_utc)};
+  Section section{.key = "run",
+                  .title = fmt::format("ncclprobe report{}, run {}, started {}",
+                                       synthetic_mark(run), header.run_id, header.started_utc),
+                  .part = Section::Part::provenance};
   auto line = [&](std::string_view title, const std::string& text) {
     if (!text.empty())
       section.blocks.push_back(Text{std::string(title), text, k_heading_hang});

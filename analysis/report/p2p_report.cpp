@@ -144,11 +144,61 @@ void add_spread(std::vector<Block>& blocks, const P2pMatrix& matrix) {
            2});
 }
 
+// Nothing for transfers that are no pairs of GPUs.
+std::vector<Chart> matrix_charts(const P2pMatrix& matrix) {
+  if (with_host(matrix) || matrix.direction == P2pDirection::together)
+    return {};
+  std::vector<const P2pEntry*> entries;
+  for (const P2pEntry& entry : matrix.entries)
+    if (is_between_devices(entry.transfer))
+      entries.push_back(&entry);
+  if (entries.size() < 2)
+    return {};
+  using Row = const P2pEntry*;
+  TableOf<Row> table(std::move(entries));
+  table.add("from", [](Row entry) { return to_string(entry->transfer.from); }).titled("from rank");
+  table.add("to", [](Row entry) { return to_string(entry->transfer.to); }).titled("to rank");
+  const double scale = in_microseconds(matrix) ? 1e3 : 1;
+  table
+      .add("value",
+           [&matrix, scale](Row entry) {
+             const auto& figure = shown_figure(matrix, *entry);
+             return figure ? Value(six_digits(figure->value / scale)) : Value();
+           })
+      .titled(unit_of(matrix), {Unit::number});
+  table
+      .add("share_of_limit",
+           [&matrix](Row entry) {
+             const auto& figure = shown_figure(matrix, *entry);
+             return figure ? Value(six_digits(figure->share())) : Value();
+           })
+      .titled("% of the link's rate", {Unit::share, 0});
+  table
+      .add("state",
+           [&matrix](Row entry) -> Value {
+             const auto& figure = shown_figure(matrix, *entry);
+             return entry->data == DataState::wrong ? Value("WRONG DATA")
+                    : !figure                       ? Value(in_words(entry->outcome.kind))
+                    : figure->beyond_limit()        ? Value("above the link's rate")
+                    : figure->outlier               ? Value("slower than others of its kind")
+                                                    : Value();
+           })
+      .titled("state");
+  return {{.kind = ChartKind::heat_map,
+           .title = fmt::format("Each pair of ranks, {}", unit_of(matrix)),
+           .table = table.table(),
+           .x = "to",
+           .y = "from",
+           .state = "state",
+           .value = "value"}};
+}
+
 Section matrix_section(const model::Run& run, const P2pMatrix& matrix) {
   Section section{"matrix",
                   fmt::format("{}, {}{}{}", describe(matrix), unit_of(matrix),
                               matrix.latency() ? " per hop" : "", synthetic_mark(run)),
                   {View{matrix_table(matrix)}}};
+  section.charts = matrix_charts(matrix);
   add_limits(section.blocks, matrix);
   add_spread(section.blocks, matrix);
   if (auto judged = judge(run.header, matrix)) {
@@ -192,7 +242,7 @@ Section reading_matrices(const std::vector<P2pMatrix>& matrices) {
     for (const P2pEntry& entry : matrix.entries)
       if (entry.data == DataState::unchecked && !entry.data_note.empty())
         unchecked.insert(entry.data_note);
-  Section section{"reading"};
+  Section section{.key = "reading", .part = Section::Part::method};
   section.blocks.push_back(Text{
       "",
       "Rows are sources, columns targets; numbers are ranks. A percentage is the share of the "

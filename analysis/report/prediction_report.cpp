@@ -353,15 +353,16 @@ Report prediction_report(const Prediction& prediction) {
   report.data.emplace_back("predicted", report.rows);
   report.sections.push_back(predicted_section(prediction, report.rows));
   report.sections.push_back(
-      {"method",
-       "",
-       {Text{"", fmt::format(
-                     "The step's schedule is replayed with the times of the models: a ring over "
-                     "nodes of {} ranks (a tree where NCCL used one). Uncovered is the time in "
-                     "which a rank does not compute. The intervals are for one more process. "
-                     "They include the errors named above, but not the differences of other "
-                     "machines, networks or neighbours.",
-                     prediction.ranks_per_node)}}});
+      {.key = "method",
+       .blocks = {Text{
+           "",
+           fmt::format("The step's schedule is replayed with the times of the models: a ring over "
+                       "nodes of {} ranks (a tree where NCCL used one). Uncovered is the time in "
+                       "which a rank does not compute. The intervals are for one more process. "
+                       "They include the errors named above, but not the differences of other "
+                       "machines, networks or neighbours.",
+                       prediction.ranks_per_node)}},
+       .part = Section::Part::method});
   return report;
 }
 

@@ -338,7 +338,7 @@ TablePtr problems_table(const model::Run& run) {
 } // namespace
 
 Section wrong_data_section(const model::Run& run) {
-  Section section{"wrong_data"};
+  Section section{.key = "wrong_data", .part = Section::Part::answer};
   bool collective = false;
   bool p2p = false;
   for (const TrialRecord& trial : run.trials)
@@ -394,6 +394,7 @@ Report problem_report(const model::Run& run) {
                               count_of(run.trials.size(), "trial", "trials"), synthetic_mark(run))};
   for (const auto& group : groups)
     add_group(section.blocks, group, run.header.backend);
+  section.part = Section::Part::failures;
   report.sections.push_back(std::move(section));
   return report;
 }

@@ -21,9 +21,11 @@ bool nvls_off(const model::Run& run) {
 }
 
 // The largest measured message of each collective, plain and out of place first.
-std::map<std::string, const SettingResult*> largest(const std::vector<SettingResult>& results) {
+std::map<std::string, const SettingResult*>
+largest(const std::vector<const SettingResult*>& results) {
   std::map<std::string, const SettingResult*> found;
-  for (const SettingResult& one : results) {
+  for (const SettingResult* result : results) {
+    const SettingResult& one = *result;
     const auto* collective = one.label.collective();
     if (!one.is_default || !collective || !collective->is_plain() || !one.busbw_gb_per_s ||
         one.timing_mode != model::TimingMode::batch || one.data == DataState::wrong)
@@ -35,23 +37,55 @@ std::map<std::string, const SettingResult*> largest(const std::vector<SettingRes
   return found;
 }
 
-} // namespace
+struct JudgedResult {
+  const SettingResult* result;
+  MeasuredFigure figure;
+  RangeVerdict verdict;
+};
 
-Report reference_range_report(const model::Run& run, const std::vector<SettingResult>& results) {
+// Nothing if nobody knows what to expect of such a machine.
+std::vector<JudgedResult> judged_results(const model::Run& run,
+                                         const std::vector<const SettingResult*>& results) {
   const model::RunHeader& header = run.header;
   if (header.backend != "nvidia" || header.synthetic || header.hosts.size() != 1)
     return {};
-  auto links = node_links(header.hosts.front());
+  const auto links = node_links(header.hosts.front());
   if (!links)
     return {};
-  Section section{"reference_range"};
+  std::vector<JudgedResult> judged;
   for (const auto& [workload, result] : largest(results)) {
-    MeasuredFigure figure{{.collective = workload},
-                          result->label.bytes,
-                          result->ranks,
-                          *result->busbw_gb_per_s,
-                          nvls_off(run)};
-    RangeVerdict verdict = judge_by_range(*links, figure);
+    const MeasuredFigure figure{{.collective = workload},
+                                result->label.bytes,
+                                result->ranks,
+                                *result->busbw_gb_per_s,
+                                nvls_off(run)};
+    judged.push_back({result, figure, judge_by_range(*links, figure)});
+  }
+  return judged;
+}
+
+} // namespace
+
+std::vector<ReferenceLine> reference_lines(const model::Run& run,
+                                           const std::vector<const SettingResult*>& results) {
+  std::vector<ReferenceLine> lines;
+  for (const JudgedResult& one : judged_results(run, results)) {
+    if (one.verdict.expected_gb_per_s)
+      lines.push_back(
+          {one.verdict.estimate ? "estimated from the links" : "published for this node",
+           *one.verdict.expected_gb_per_s});
+    if (one.verdict.ceiling_gb_per_s)
+      lines.push_back({"ceiling of the links", *one.verdict.ceiling_gb_per_s});
+  }
+  return lines;
+}
+
+Report reference_range_report(const model::Run& run, const std::vector<SettingResult>& results) {
+  std::vector<const SettingResult*> all;
+  for (const SettingResult& result : results)
+    all.push_back(&result);
+  Section section{"reference_range"};
+  for (const auto& [result, figure, verdict] : judged_results(run, all)) {
     if (!verdict.source.empty() || verdict.verdict != RangeLevel::unknown)
       section.blocks.push_back(Text{"", describe(*result) + ": " + describe(verdict, figure), 2});
     for (std::size_t i = 0; i < verdict.causes.size() && i < k_causes; ++i)

@@ -14,4 +14,9 @@ namespace ncclprobe::analysis {
 // different GPUs, made-up numbers.
 Report reference_range_report(const model::Run& run, const std::vector<SettingResult>& results);
 
+// The published figure and the ceiling of the links, for bus bandwidths of these results; only
+// those that are known.
+std::vector<ReferenceLine> reference_lines(const model::Run& run,
+                                           const std::vector<const SettingResult*>& results);
+
 } // namespace ncclprobe::analysis

@@ -35,9 +35,12 @@ constexpr FindingKind k_no_trial{
 // What to do about a run that measured little or nothing.
 Section outlook_section(const RunFigures& figures) {
   if (figures.run.trials.empty())
-    return {"outlook", "", {Findings{"", {{&k_no_trial}}}}};
+    return {
+        .key = "outlook", .blocks = {Findings{"", {{&k_no_trial}}}}, .part = Section::Part::answer};
   if (figures.results.empty())
-    return {"outlook", "", {Findings{"", {{&k_nothing_measured}}}}};
+    return {.key = "outlook",
+            .blocks = {Findings{"", {{&k_nothing_measured}}}},
+            .part = Section::Part::answer};
   return {"outlook"};
 }
 

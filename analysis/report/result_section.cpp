@@ -8,6 +8,8 @@
 #include "analysis/report/heading.h"
 #include "analysis/report/label_columns.h"
 #include "analysis/report/label_words.h"
+#include "analysis/report/reference_range_section.h"
+#include "analysis/report/result_charts.h"
 #include "analysis/report/step_section.h"
 #include "analysis/results/conditions.h"
 #include "model/cell_label.h"
@@ -316,6 +318,7 @@ Section figures_section(const RunFigures& figures, const TablePtr& all, const Re
                                               : lead.setting + " (the default has no result)",
                               synthetic_mark(figures.run)),
                   {std::move(view)}};
+  section.charts = result_charts(table, reference_lines(figures.run, rows));
   add_data_notes(section.blocks, rows);
   return section;
 }
@@ -363,7 +366,7 @@ Report result_report(const RunFigures& figures) {
 
 Section reading_section(const RunFigures& figures) {
   const std::vector<SettingResult>& results = figures.results;
-  Section section{"reading"};
+  Section section{.key = "reading", .part = Section::Part::method};
   if (std::all_of(results.begin(), results.end(), steps::is_step))
     return section;
   section.title = "How to read this";
@@ -410,7 +413,7 @@ Section summary_section(const RunFigures& figures) {
     if (result.is_default && result.data != DataState::wrong && !steps::is_step(result))
       all.push_back(&result);
   const std::string mark = synthetic_mark(figures.run);
-  Section section{"summary"};
+  Section section{.key = "summary", .part = Section::Part::answer};
   for (const Results& table : split(all, same_table)) {
     auto by_bandwidth = [](const SettingResult* a, const SettingResult* b) {
       return a->busbw_gb_per_s < b->busbw_gb_per_s;

@@ -8,6 +8,7 @@
 #include "analysis/report/input_copy_section.h"
 #include "analysis/report/label_words.h"
 #include "analysis/report/result_section.h"
+#include "analysis/report/step_charts.h"
 #include "analysis/report/step_tables.h"
 #include "analysis/report/step_text.h"
 #include "base/units.h"
@@ -36,6 +37,7 @@ Section scaling_section(const Scaling& scaling) {
                               count_of(static_cast<std::size_t>(base.ranks), "rank", "ranks")),
                   {View{points_table(scaling)}},
                   2};
+  section.charts = scaling_charts(scaling);
   for (const ScalingPoint& point : scaling.points) {
     if (&point == &base)
       continue;
@@ -66,6 +68,7 @@ Section bucket_section(const StepResult& one) {
       fmt::format("Timeline of a step at {} (medians)", count_of(rank_count(one), "rank", "ranks")),
       {std::move(first)},
       2};
+  section.charts.push_back(buckets_chart(one));
   if (count > k_most_buckets)
     section.blocks.push_back(
         Text{"", fmt::format("{} more in the middle (JSON has them)", count - k_most_buckets), 4});
@@ -211,8 +214,10 @@ private:
                     "prep",  "comm",  "cov.",    "wait", "transfer", "idle"};
     if (lead_->step.copies_input())
       view.columns.insert(view.columns.end() - 1, "copy");
-    if (!measured.empty())
+    if (!measured.empty()) {
       section.blocks.push_back(std::move(view));
+      section.charts.push_back(parts_chart(rows));
+    }
     add_step_notes(section.blocks, rows);
     if (whole && run_.run.header.backend == "nvidia")
       if (auto products = steps::product_alignment(run_.run, *whole))
@@ -301,31 +306,34 @@ private:
 Section step_reading_section() {
   constexpr int k_hang = 18;
   return {
-      "reading_steps",
-      "How to read steps (ms, mean over ranks; events on the devices' streams)",
-      {Text{"  comm, cov.",
-            "time in which anything communicates; covered: the part during which computing runs "
-            "(pauses between its kernels included).",
-            k_hang},
-       Text{"  wait, transfer",
-            "the two parts of uncovered communication. wait: how much longer a rank takes than "
-            "the fastest; transfer: the rest. Only transfer depends on NCCL.",
-            k_hang},
-       Text{"  hidden, exposed",
-            "communication while a kernel computes, and while none does (as in --timeline). "
-            "Known only for traced steps (--trace kernels).",
-            k_hang},
-       Text{"  comp., comm.", "the same step without communication, and without computing.",
-            k_hang},
-       Text{"  gain %",
-            "time saved by running both at once, in percent of the most that it could save. At "
-            "100 the step takes as long as the longer of the two, at 0 as long as one after "
-            "the other.",
-            k_hang},
-       Text{"  lost",
-            "100 - efficiency, in percent of the step time: the sum of the columns after it. "
-            "Below 0: the step has less of that than its base.",
-            k_hang}}};
+      .key = "reading_steps",
+      .title = "How to read steps (ms, mean over ranks; events on the devices' streams)",
+      .blocks =
+          {Text{
+               "  comm, cov.",
+               "time in which anything communicates; covered: the part during which computing runs "
+               "(pauses between its kernels included).",
+               k_hang},
+           Text{"  wait, transfer",
+                "the two parts of uncovered communication. wait: how much longer a rank takes than "
+                "the fastest; transfer: the rest. Only transfer depends on NCCL.",
+                k_hang},
+           Text{"  hidden, exposed",
+                "communication while a kernel computes, and while none does (as in --timeline). "
+                "Known only for traced steps (--trace kernels).",
+                k_hang},
+           Text{"  comp., comm.", "the same step without communication, and without computing.",
+                k_hang},
+           Text{"  gain %",
+                "time saved by running both at once, in percent of the most that it could save. At "
+                "100 the step takes as long as the longer of the two, at 0 as long as one after "
+                "the other.",
+                k_hang},
+           Text{"  lost",
+                "100 - efficiency, in percent of the step time: the sum of the columns after it. "
+                "Below 0: the step has less of that than its base.",
+                k_hang}},
+      .part = Section::Part::method};
 }
 
 } // namespace

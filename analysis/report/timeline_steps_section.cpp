@@ -18,7 +18,7 @@ constexpr const char* k_sum_of_step =
 struct PartsRow {
   int rank = -1; // all
   int cell = -1;
-  StepParts parts;
+  TimeParts parts;
   std::uint64_t steps = 0;
   double wait_error_ns = 0;
   bool knows_waits = true;
@@ -44,8 +44,8 @@ TablePtr parts_table(std::vector<PartsRow> all, const TimelineHeading& heading,
   auto any = [&](auto part) {
     return std::ranges::any_of(table.rows(), [&](auto& row) { return row.parts.*part != 0; });
   };
-  const bool computes = any(&StepParts::compute_ns),
-             communicates = any(&StepParts::communication_ns);
+  const bool computes = any(&TimeParts::compute_ns),
+             communicates = any(&TimeParts::communication_ns);
   auto show = [&](const char* title, bool wanted, auto ns_of, int dispensable = 0) {
     if (wanted)
       table
@@ -58,7 +58,7 @@ TablePtr parts_table(std::vector<PartsRow> all, const TimelineHeading& heading,
     if (communicates)
       table.show(title, [=](const PartsRow& row) {
         const Aligned time{row.per_step(row.parts.*part), row.per_step(row.wait_error_ns)};
-        const bool knows = row.knows_waits || part != &StepParts::exposed_wait_ns;
+        const bool knows = row.knows_waits || part != &TimeParts::exposed_wait_ns;
         return knows ? within_error(time, unit) : "-";
       });
   };
@@ -79,12 +79,12 @@ TablePtr parts_table(std::vector<PartsRow> all, const TimelineHeading& heading,
       .add("overlap",
            [](auto& row) { return ratio(row.parts.hidden_ns, row.parts.communication_ns); })
       .titled(computes && communicates ? "overlap" : "", {Unit::percent});
-  show_exposed("wait", &StepParts::exposed_wait_ns);
-  show_exposed("transfer", &StepParts::exposed_transfer_ns);
+  show_exposed("wait", &TimeParts::exposed_wait_ns);
+  show_exposed("transfer", &TimeParts::exposed_transfer_ns);
   show("+- each",
        std::ranges::any_of(table.rows(), [](auto& row) { return row.wait_error_ns > 0; }),
        [](auto& row) { return row.wait_error_ns; });
-  show("copies", any(&StepParts::memory_ns), [](auto& row) { return row.parts.memory_ns; });
+  show("copies", any(&TimeParts::memory_ns), [](auto& row) { return row.parts.memory_ns; });
   show("idle", true, [](auto& row) { return row.parts.idle_ns + row.parts.helper_ns; });
   table.add("exposed_wait_error_ns", &PartsRow::wait_error_ns);
   table.add("exposed_transfer_error_ns", &PartsRow::wait_error_ns);

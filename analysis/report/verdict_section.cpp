@@ -238,7 +238,7 @@ std::vector<Finding> noise_advice(const RunSummary& run, const std::vector<Setti
 }
 
 Section answer_section(const RunFigures& figures) {
-  Section section{"answer"};
+  Section section{.key = "answer", .part = Section::Part::answer};
   if (figures.settings.empty())
     return section;
   constexpr int k_hang = 13;
@@ -294,13 +294,14 @@ Report verdict_report(const RunFigures& figures) {
                   {"lowest_default_arms_p", six_digits(verdicts.lowest_arms_p)},
                   {"default_arms", arms_table(verdicts)}}}}};
   if (settings->rows > 0)
-    report.sections.push_back({"verdicts", "", {View{settings}}});
+    report.sections.push_back(
+        {.key = "verdicts", .blocks = {View{settings}}, .part = Section::Part::answer});
   return report;
 }
 
 Section method_section(const RunFigures& figures) {
   const Verdicts& verdicts = figures.verdicts;
-  Section section{"method"};
+  Section section{.key = "method", .part = Section::Part::method};
   if (verdicts.comparisons.empty())
     return section;
   section.title = "How the verdicts were reached";

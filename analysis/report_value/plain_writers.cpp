@@ -138,6 +138,8 @@ void write(const Report& report, Format format, const Sink& sink, int columns) {
     return write_csv(report, sink);
   case Format::markdown:
     return sink(write_markdown(report));
+  case Format::html:
+    return write_html(report, sink);
   }
 }
 

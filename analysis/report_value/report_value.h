@@ -209,12 +209,45 @@ struct Code {
   int indent = 2;
 };
 
+// A picture of a table, for writers that can draw. The members after the table name its columns by
+// key; these have a title too. An empty name: the chart does without.
+enum class ChartKind {
+  curve,    // y over x, a line for each series
+  forest,   // a row for each x, named by y, under its series
+  heat_map, // the value of a pair: y is the row, x the column
+  bars,     // a bar for each y, of lengths x that lie end to end, one for each series
+  spans,    // a line for each y, with a bar from and to each interval, coloured by series
+};
+struct ReferenceLine {
+  std::string name;
+  double at = 0; // in units of y; forest: of x
+};
+struct Chart {
+  ChartKind kind = ChartKind::curve;
+  std::string title;
+  TablePtr table;
+  std::string x = {};
+  std::string y = {};
+  std::string series = {};
+  std::string interval = {}; // around the value: [low, high]
+  std::string points = {};   // curve: a list, the values that y is the middle of
+  std::string state = {};    // forest: a verdict; heat_map: what is wrong with a cell
+  std::string band = {};     // forest: [low, high], differences that mean nothing
+  std::string value = {};    // heat_map
+  std::vector<ReferenceLine> lines = {};
+};
+
 using Block = std::variant<Text, View, Findings, Code>;
 struct Section {
+  // Where a writer with an order of its own shows it.
+  enum class Part { answer, figures, failures, method, provenance };
+
   std::string key;
   std::string title = {}; // a line above the blocks; may be empty
   std::vector<Block> blocks = {};
   int hang = 0; // of the title's further lines
+  Part part = Part::figures;
+  std::vector<Chart> charts = {}; // of what the blocks say
 
   void add(std::string label, std::string text, int hang_of_text) {
     blocks.push_back(Text{std::move(label), std::move(text), hang_of_text});

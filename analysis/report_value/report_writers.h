@@ -4,6 +4,7 @@
 
 #include "analysis/report_value/report_value.h"
 #include "base/enum_names.h"
+#include "base/error.h"
 #include "base/text_layout.h"
 
 #include <string>
@@ -33,7 +34,15 @@ void write_csv(const Report& report, const Sink& sink);
 // Tables with pipes, for issues and pull requests. All columns, regardless of width.
 std::string write_markdown(const Report& report);
 
-enum class Format { table, json, csv, markdown };
+// One HTML file without references to others: verdict first, tables that sort, charts. It needs a
+// browser with JavaScript. What comes from files and machines of others is data in it and never
+// markup or script; its Content Security Policy forbids every script but its own, and all network.
+// Only if has_page() (analysis/page/page_bundle.h).
+void write_html(const Report& report, const Sink& sink);
+
+enum class Format { table, json, csv, markdown, html };
+// Errors: unsupported, with what to install, if this build cannot write the format.
+base::Result<void> check_format(Format format);
 // `columns`: as in write_text().
 void write(const Report& report, Format format, const Sink& sink,
            int columns = base::k_report_columns);

@@ -1,4 +1,4 @@
-# Six lines at the end of every configure: what is included, what is not, and why.
+# Seven lines at the end of every configure: what is included, what is not, and why.
 
 # "in " or "out", followed by the name and reason in columns.
 function(ncclprobe_say state what why)
@@ -35,6 +35,11 @@ if(NCCLPROBE_NVIDIA)
 headers ${NCCLPROBE_NCCL_HEADER}, ${NCCLPROBE_CUPTI_HEADER}")
 else()
   ncclprobe_say("out" "nvidia backend" "NCCLPROBE_NVIDIA=OFF; set -DNCCLPROBE_NVIDIA=ON or use --preset nvidia (needs nvcc)")
+endif()
+if(NCCLPROBE_ESBUILD AND NCCLPROBE_D3)
+  ncclprobe_say("in " "HTML pages" "D3 of ${NCCLPROBE_D3}, bundled by ${NCCLPROBE_ESBUILD}")
+else()
+  ncclprobe_say("out" "HTML pages" "no --format html; install the packages esbuild and node-d3 and configure again")
 endif()
 if(NCCLPROBE_TESTS)
   ncclprobe_say("in " "tests" "ctest labels unit process mpi golden arch gpu slow (NCCLPROBE_TESTS=ON)")

@@ -153,7 +153,7 @@ int report(const fs::path& folder, int ranks, unsigned threads) {
   }
   fmt::print("seconds {:.3f}\n", took.count());
   for (std::size_t i = 0; i < timeline->ranks.size(); ++i) {
-    const StepParts& parts = timeline->ranks[i].cells.at(0).parts;
+    const TimeParts& parts = timeline->ranks[i].cells.at(0).parts;
     fmt::print("rank {} {} {} {} {} {}\n", timeline->ranks[i].rank, parts.communication_ns,
                parts.hidden_ns, parts.exposed_wait_ns, parts.exposed_transfer_ns,
                timeline->stragglers.at(0).ranks[i].times_last);

@@ -5,6 +5,7 @@
 
 #include "base/exit_code.h"
 #include "base/number_list.h"
+#include "base/parse_enum.h"
 #include "launch/cli/common/option_values.h"
 
 namespace ncclprobe::cli {
@@ -132,20 +133,37 @@ Option price_option(std::map<std::string, double>& into, const char* help, Optio
 }
 
 Option run_file_option(std::optional<std::string>& into) {
-  return option(
-      "output", "FILE", into, text_words("run.h5"),
-      "Run file to write. With the suffix .json or .csv: file for the report, in addition to a "
-      "run file with the default name",
-      {.also = "-o", .initial = "ncclprobe-<time>.h5"});
+  return option("output", "FILE", into, text_words("run.h5"),
+                "Run file to write. With the suffix .json, .csv or .html: file for the report, in "
+                "addition to a "
+                "run file with the default name",
+                {.also = "-o", .initial = "ncclprobe-<time>.h5"});
 }
 
+namespace {
+
+// Refuses a format that this build cannot write, before any work.
+template <typename T>
+Words<T> writable(Words<T> words) {
+  words.read = [read = words.read](const std::string& text) -> base::Result<T> {
+    NCCLPROBE_TRY_ASSIGN(T format, read(text));
+    if (const auto known = base::parse_enum<analysis::Format>(text, "format"))
+      NCCLPROBE_TRY(analysis::check_format(*known));
+    return format;
+  };
+  return words;
+}
+
+} // namespace
+
 Option format_option(std::string& into, const char* help, std::vector<std::string> choices) {
-  return option("format", "FORMAT", into, choice_words(std::move(choices)), help, {.also = "-f"});
+  return option("format", "FORMAT", into, writable(choice_words(std::move(choices))), help,
+                {.also = "-f"});
 }
 
 Option format_option(std::optional<analysis::Format>& into) {
-  return option("format", "FORMAT", into, name_words<analysis::Format>("format"),
-                "{}; json is one object, csv has a header and rows",
+  return option("format", "FORMAT", into, writable(name_words<analysis::Format>("format")),
+                "{}; json is one object, csv has a header and rows, html is one page",
                 {.also = "-f", .initial = "table"});
 }
 

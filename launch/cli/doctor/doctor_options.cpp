@@ -113,7 +113,7 @@ Usage doctor_usage(DoctorOptions& into) {
                  "--policy: a node does not suit"},
                 {base::k_exit_interrupted, "interrupted"}},
       .options = joined({examination_options(into), question_options(into.questions),
-                         result_options(into, {"text", "json", "csv", "markdown"},
+                         result_options(into, {"text", "json", "csv", "markdown", "html"},
                                         "{}; json holds the verdicts and their evidence")})};
 }
 

@@ -46,7 +46,7 @@ Usage models_usage(ModelsOptions& into) {
                    "Order of the gradients: {}", {.needs = {"buckets"}}),
             option("type", "TYPE", into.type, name_words<model::DataType>("data type"),
                    "Type of the gradients: {}", {.needs = {"buckets"}})},
-           result_options(into, {"table", "json", "csv", "markdown"})})};
+           result_options(into, {"table", "json", "csv", "markdown", "html"})})};
 }
 
 } // namespace ncclprobe::cli

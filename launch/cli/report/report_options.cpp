@@ -21,7 +21,7 @@ base::Result<void> check(ReportOptions& options) {
       (options.trial || options.steps || options.window || !options.ranks.empty()))
     return refuse("--trial, --steps, --window and --ranks are for the timeline: add --timeline");
   if (!options.prices.empty() && (options.timeline || csv))
-    return refuse("--price goes with the report as table or json");
+    return refuse("--price does not go with --timeline or csv");
   if (options.brief && (options.timeline || !options.prices.empty()))
     return refuse("--brief prints the answer of a run, without --timeline and --price");
   return {};
@@ -38,6 +38,7 @@ Usage report_usage(ReportOptions& into) {
           {{"ncclprobe report run.h5"},
            {"ncclprobe report run.h5 --brief", "what to set, ready to paste"},
            {"ncclprobe report run.h5 -o run.csv"},
+           {"ncclprobe report run.h5 -o run.html", "one page with charts, for any browser"},
            {"ncclprobe report run.h5 --timeline", "what the traced trial's devices did"},
            {"ncclprobe report run.h5 --timeline --window step:3-5", "of these steps only"},
            {"ncclprobe report run.h5 --price H200=30000", "what a GB/s and an effective GPU cost"},

@@ -197,7 +197,8 @@ std::string report_of(const analysis::RunSummary& run, const std::filesystem::pa
 base::Destination report_file(const RunOptions& options) {
   const std::filesystem::path file = options.output.value_or("");
   const auto overwrite = options.force ? base::Overwrite::yes : base::Overwrite::no;
-  return file.extension() == ".json" || file.extension() == ".csv"
+  const std::string suffix = file.extension();
+  return suffix == ".json" || suffix == ".csv" || suffix == ".html"
              ? base::Destination{file, overwrite}
              : base::Destination{};
 }

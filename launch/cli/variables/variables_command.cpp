@@ -129,7 +129,7 @@ Usage variables_usage(VariablesOptions& into) {
                          {.positional = true}),
                 option("nccl", "VERSION", into.version, versions, "The release of NCCL",
                        {.initial = "the newest that ncclprobe knows"})},
-               result_options(into, {"table", "json", "csv", "markdown"})})};
+               result_options(into, {"table", "json", "csv", "markdown", "html"})})};
 }
 
 int variables_command(const VariablesOptions& options) {

@@ -1,7 +1,8 @@
-# Writes a C++ file that contains text files as string literals:
-#   cmake -DOUTPUT=x.cpp "-DFILES=a.json;b.json" -P embed.cmake
-set(code "// Made by src/knowledge/embed.cmake from src/knowledge/data.\n#include \"knowledge/document.h\"\n\n")
-string(APPEND code "namespace ncclprobe::knowledge {\n\nstd::string_view embedded_text(std::string_view name) {\n")
+# Writes a C++ file that contains text files as string literals, as the function embedded_text() that
+# the header declares:
+#   cmake -DOUTPUT=x.cpp -DHEADER=a/b.h -DNAMESPACE=n "-DFILES=a.json;b.json" -P embed.cmake
+set(code "// Made by src/cmake/embed.cmake.\n#include \"${HEADER}\"\n\n")
+string(APPEND code "namespace ${NAMESPACE} {\n\nstd::string_view embedded_text(std::string_view name) {\n")
 foreach(file IN LISTS FILES)
   get_filename_component(name ${file} NAME_WE)
   file(READ ${file} text)
@@ -19,5 +20,5 @@ foreach(file IN LISTS FILES)
   endwhile()
   string(APPEND code "      ;\n")
 endforeach()
-string(APPEND code "  return {};\n}\n\n} // namespace ncclprobe::knowledge\n")
+string(APPEND code "  return {};\n}\n\n} // namespace ${NAMESPACE}\n")
 file(WRITE ${OUTPUT} "${code}")

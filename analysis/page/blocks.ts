@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Texts, findings, lines to copy and tables of a section.
+
+import { button, html } from "./dom";
+import type { Block, CodeBlock, Finding, FindingsBlock, TextBlock } from "./report";
+import { table_of } from "./table";
+
+const k_severity = { note: "Note", warning: "Warning", error: "Error" };
+
+function finding_of(finding: Finding): HTMLElement {
+  return html(
+    "p",
+    { class: `finding ${finding.severity}`, "data-id": finding.id },
+    finding.severity === "note" ? null : html("strong", {}, k_severity[finding.severity] + ": "),
+    finding.text,
+  );
+}
+
+function findings_of(block: FindingsBlock): HTMLElement {
+  const label = /^!*$/.test(block.label) ? null : html("h3", {}, block.label);
+  return html("div", { class: "findings" }, label, ...block.findings.map(finding_of));
+}
+
+function code_of(block: CodeBlock): HTMLElement {
+  const text = block.lines.join("\n");
+  const done = html("span", { role: "status" });
+  const copy = button("Copy", { class: "copy" }, () => {
+    navigator.clipboard.writeText(text).then(
+      () => (done.textContent = "copied"),
+      () => (done.textContent = "the browser does not allow it: select the text"),
+    );
+  });
+  return html("div", { class: "code" }, html("pre", {}, html("code", {}, text)), copy, done);
+}
+
+// Texts with labels are one list of terms, those without are paragraphs.
+function texts_of(texts: TextBlock[]): HTMLElement[] {
+  const made: HTMLElement[] = [];
+  let terms: HTMLDListElement | null = null;
+  let points: HTMLUListElement | null = null;
+  for (const { label, text } of texts) {
+    const is_point = label === "-" || label === "*";
+    if (label !== "" && !is_point) {
+      points = null;
+      if (terms === null) made.push((terms = html("dl")));
+      terms.append(html("dt", {}, label.replace(/:$/, "")), html("dd", {}, text));
+    } else if (is_point) {
+      terms = null;
+      if (points === null) made.push((points = html("ul")));
+      points.append(html("li", {}, text));
+    } else if (text !== "") {
+      points = null;
+      const last: Element | null = terms ? terms.lastElementChild : null;
+      if (last) last.append(html("br"), text);
+      else made.push(html("p", {}, text));
+    }
+  }
+  return made;
+}
+
+export function blocks_of(blocks: Block[], title: string): HTMLElement[] {
+  const made: HTMLElement[] = [];
+  let texts: TextBlock[] = [];
+  const end_texts = () => {
+    made.push(...texts_of(texts));
+    texts = [];
+  };
+  for (const block of blocks) {
+    if (block.kind === "text") {
+      texts.push(block);
+      continue;
+    }
+    end_texts();
+    if (block.kind === "table") made.push(table_of(block, title));
+    else if (block.kind === "code") made.push(code_of(block));
+    else made.push(findings_of(block));
+  }
+  end_texts();
+  return made;
+}
