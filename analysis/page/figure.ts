@@ -21,7 +21,7 @@ export interface Picture {
   controls?: Node[]; // above the picture
 }
 
-function save(name: string, content: Blob): void {
+export function save(name: string, content: Blob): void {
   const address = URL.createObjectURL(content);
   const link = html("a", { href: address, download: name });
   link.click();

@@ -36,6 +36,7 @@ import { heat_map_of } from "./heat_map";
 import type { Chart, Part, Report, Section } from "./report";
 import { spans_of } from "./spans";
 import { theme_button } from "./theme";
+import { timeline_of } from "./timeline";
 
 const k_pictures: Record<Chart["kind"], (chart: Chart) => Picture> = {
   curve: curve_of,
@@ -64,6 +65,7 @@ function joined(sections: Section[]): Section[] {
     const last = all[all.length - 1];
     if (section.title === "" && last && last.part === section.part) {
       last.charts.push(...section.charts);
+      last.timelines.push(...section.timelines);
       last.blocks.push(...section.blocks);
     } else {
       all.push(section);
@@ -80,6 +82,7 @@ function section_of(section: Section): HTMLElement {
     { id: section.id, class: section.part },
     heading,
     ...section.charts.map((chart, i) => figure_of(chart, `${section.id}-chart-${i + 1}`, k_pictures[chart.kind](chart))),
+    ...section.timelines.map((timeline, i) => timeline_of(timeline, `${section.id}-timeline-${i + 1}`)),
     ...blocks_of(section.blocks, title),
   );
 }

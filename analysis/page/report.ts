@@ -57,12 +57,33 @@ export interface Chart {
   value?: number;
 }
 
+// Columns are numbers, packed by packed_column.h. Times are in ticks; begins are differences to the
+// one before, and so are the sums of a stretch.
+export interface EventLane {
+  name: string;
+  start: string;
+  length: string;
+  id: string; // index in names
+  sums: { begin: string; length: string; busy: string[] } | null; // by kind
+}
+export interface Timeline {
+  title: string;
+  note: string; // what the page lacks; empty: nothing
+  kinds: string[];
+  names: [string, number][]; // with their kind
+  tick_ns: number;
+  span_ns: number;
+  events: number;
+  lanes: EventLane[];
+}
+
 export type Part = "answer" | "figures" | "failures" | "method" | "provenance";
 export interface Section {
   id: string;
   part: Part;
   title: string;
   charts: Chart[];
+  timelines: Timeline[];
   blocks: Block[];
 }
 export interface Report {

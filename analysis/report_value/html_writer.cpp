@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/page/page_bundle.h"
+#include "analysis/report_value/html_events.h"
+#include "analysis/report_value/page_data.h"
 #include "analysis/report_value/report_writers.h"
 #include "base/printable.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -19,87 +18,6 @@ using base::printable;
 
 // A table in a page has so many rows; beyond it, JSON and CSV are the better tools.
 constexpr std::size_t k_most_rows_of_page = 5000;
-
-// The page's data: one line of JSON that is also safe within an element of HTML.
-class PageData {
-public:
-  explicit PageData(const Sink& sink) : sink_(sink) {}
-  ~PageData() { sink_(out_); }
-  PageData(const PageData&) = delete;
-  PageData& operator=(const PageData&) = delete;
-
-  PageData& open(char bracket) {
-    separate();
-    out_ += bracket;
-    is_first_ = true;
-    return *this;
-  }
-  PageData& close(char bracket) {
-    out_ += bracket;
-    is_first_ = false;
-    return *this;
-  }
-  PageData& key(std::string_view name) {
-    separate();
-    put(name);
-    out_ += ':';
-    is_first_ = true;
-    return *this;
-  }
-  PageData& add(const std::convertible_to<std::string_view> auto& text) {
-    separate();
-    put(std::string_view(text));
-    return *this;
-  }
-  PageData& add(const Value& value) {
-    separate();
-    std::visit([&](const auto& held) { put(held); }, value.held());
-    return *this;
-  }
-  template <typename T>
-  PageData& field(std::string_view name, const T& value) {
-    return key(name).add(value);
-  }
-
-private:
-  void separate() {
-    if (!is_first_)
-      out_ += ',';
-    is_first_ = false;
-    if (out_.size() > k_piece_bytes)
-      sink_(std::exchange(out_, {}));
-  }
-  // A "<" could begin a tag or a comment, and so end the element around it.
-  void put(std::string_view text) {
-    for (char c :
-         nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace))
-      if (c == '<' || c == '>' || c == '&')
-        out_ += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-      else
-        out_ += c;
-  }
-  void put(const std::string& text) { put(std::string_view(text)); }
-  void put(std::monostate) { out_ += "null"; }
-  void put(bool value) { out_ += value ? "true" : "false"; }
-  void put(double value) { out_ += std::isfinite(value) ? fmt::format("{:.6g}", value) : "null"; }
-  template <std::integral T>
-  void put(T value) {
-    fmt::format_to(std::back_inserter(out_), "{}", value);
-  }
-  void put(const List& list) {
-    out_ += '[';
-    is_first_ = true;
-    for (const Value& one : list)
-      add(one);
-    close(']');
-  }
-  void put(const Object&) { put(std::monostate()); } // no cell shows one
-  void put(const TablePtr&) { put(std::monostate()); }
-
-  const Sink& sink_;
-  std::string out_;
-  bool is_first_ = true;
-};
 
 std::string trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(' ');
@@ -235,7 +153,8 @@ std::vector<const Section*> in_page_order(const Report& report) {
                        std::ranges::any_of(sections, [&](const Section* other) {
                          return other->key == section.key && other->title == section.title;
                        });
-    if (!again && !(section.title.empty() && section.blocks.empty() && section.charts.empty()))
+    if (!again && !(section.title.empty() && section.blocks.empty() && section.charts.empty() &&
+                    section.timelines.empty()))
       sections.push_back(&section);
   }
   std::ranges::stable_sort(sections, {}, &Section::part);
@@ -251,6 +170,9 @@ void add_section(PageData& data, const Section& section, const std::string& id) 
   for (const Chart& chart : section.charts)
     if (chart.table->rows > 0)
       add_chart(data, chart);
+  data.close(']').key("timelines").open('[');
+  for (const EventChart& timeline : section.timelines)
+    add_events(data, timeline);
   data.close(']').key("blocks").open('[');
   for (const Block& block : section.blocks)
     add_block(data, block);

@@ -237,6 +237,30 @@ struct Chart {
   std::vector<ReferenceLine> lines = {};
 };
 
+// What happened when on many lanes: more events than a table can have rows. Times count from any
+// moment that all lanes share.
+struct EventSum { // of the events in a stretch of time
+  std::int64_t begin_ns = 0;
+  std::int64_t length_ns = 0;
+  std::vector<std::int64_t> busy_ns; // by kind
+};
+struct EventLane {
+  std::string title;
+  // Columns of equal length, in the order of the starts.
+  std::vector<std::int64_t> start_ns;
+  std::vector<std::int64_t> length_ns;
+  std::vector<std::uint32_t> name; // index in EventChart::names
+  // If not all events are here: sums of all, over stretches that follow each other.
+  std::vector<EventSum> sums;
+};
+struct EventChart {
+  std::string title;
+  std::string note; // what it lacks; empty: nothing
+  std::vector<std::string> kinds;
+  std::vector<std::pair<std::string, std::size_t>> names; // with the index of their kind
+  std::vector<EventLane> lanes;
+};
+
 using Block = std::variant<Text, View, Findings, Code>;
 struct Section {
   // Where a writer with an order of its own shows it.
@@ -248,6 +272,7 @@ struct Section {
   int hang = 0; // of the title's further lines
   Part part = Part::figures;
   std::vector<Chart> charts = {}; // of what the blocks say
+  std::vector<EventChart> timelines = {};
 
   void add(std::string label, std::string text, int hang_of_text) {
     blocks.push_back(Text{std::move(label), std::move(text), hang_of_text});

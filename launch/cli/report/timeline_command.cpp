@@ -3,6 +3,7 @@
 
 #include "trace/spool_format.h"
 
+#include "analysis/report/event_chart.h"
 #include "analysis/report/label_words.h"
 #include "analysis/report/timeline_report.h"
 #include "analysis/report/tracing_section.h"
@@ -113,7 +114,16 @@ Result<analysis::Report> analysed(const store::TraceFile& file, const model::Tri
           source, {.threads = threads, .keep_steps = request.steps, .ranks = request.ranks}));
   if (trial && !request.window && request.ranks.empty()) // marks cover all steps and ranks
     add_agreement(*trial, timeline, heading);
-  return analysis::timeline_report(std::move(timeline), std::move(heading));
+  std::optional<analysis::EventChart> events;
+  if (request.format == analysis::Format::html) {
+    NCCLPROBE_TRY_ASSIGN(events, analysis::event_chart(source, timeline.clocks, request.ranks));
+  }
+  analysis::Report report = analysis::timeline_report(std::move(timeline), std::move(heading));
+  if (events && !report.sections.empty())
+    report.sections.push_back({.key = "events",
+                               .title = "What ran when on all ranks",
+                               .timelines = {std::move(*events)}});
+  return report;
 }
 
 // The cost of tracing in the cells of the trial; the highest one with its interval.

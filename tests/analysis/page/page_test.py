@@ -26,6 +26,7 @@ except ImportError:
     sys.exit(77)
 
 BIN = pathlib.Path(os.environ["NCCLPROBE_BIN"])
+EVENTS = pathlib.Path(os.environ["NCCLPROBE_EVENT_PAGES"])  # writes pages of many events
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 DESKTOP, PHONE = (1360, 900), (390, 844)
 
@@ -283,6 +284,80 @@ class PageTest(unittest.TestCase):
 
         self.assertIn("default-src 'none'", head)
         self.assertIsNone(re.search(r"<(link|iframe|object|base)\b", text[:text.index('id="data"')]))
+
+
+class TimelineTest(unittest.TestCase):
+    """Pages of 8 ranks, with all of 2 million events and with the sums of 8 million."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.files = pathlib.Path(cls.folder.name)
+        subprocess.run([EVENTS, "[.page]"], cwd=cls.files, check=True, capture_output=True, timeout=200)
+        cls.browser = Browser(cls.files)
+        cls.addClassCleanup(cls.browser.driver.quit)
+
+    def open(self, name: str):
+        self.browser.driver.get("about:blank")
+        began = time.monotonic()
+        self.browser.driver.get((self.files / name).as_uri())
+        self.browser.wait_for("return document.querySelector('canvas')?.dataset.ready === 'yes' && "
+                              "document.querySelector('canvas').dataset.frames !== undefined")
+        return time.monotonic() - began
+
+    def view(self) -> tuple:
+        data = self.browser.run("return {...document.querySelector('canvas').dataset}")
+        return int(data["from"]), int(data["until"])
+
+    def press_and_draw(self, *keys: str):
+        for key in keys:
+            self.browser.driver.execute_async_script(
+                "const done = arguments[1];"
+                "document.querySelector('canvas').dispatchEvent(new KeyboardEvent('keydown', {key: arguments[0]}));"
+                "requestAnimationFrame(() => requestAnimationFrame(done))", key)
+
+    def test_pages_are_small_and_quick(self):
+        for name in ("events-whole.html", "events-reduced.html"):
+            size = (self.files / name).stat().st_size
+            ready = self.open(name)
+            paint = self.browser.run("return performance.getEntriesByName('first-contentful-paint')[0]?.startTime")
+            self.press_and_draw(*(["+"] * 12), *(["ArrowRight"] * 6), *(["-"] * 12))
+            frames = sorted(float(ms) for ms in self.browser.run(
+                "return document.querySelector('canvas').dataset.frames").split())
+            print(f"{name}: {size / 1e6:.2f} MB, first paint after {paint or 0:.0f} ms, all unpacked after "
+                  f"{1000 * ready:.0f} ms; a frame takes {frames[len(frames) // 2]} ms, at most {frames[-1]} ms",
+                  file=sys.stderr)
+            self.assertLess(size, 12e6)
+            self.assertEqual(self.browser.errors(), [])
+
+    def test_the_keyboard_zooms_and_moves(self):
+        self.open("events-whole.html")
+        whole = self.view()
+
+        self.press_and_draw("+")
+        zoomed = self.view()
+        self.press_and_draw("ArrowRight")
+        moved = self.view()
+        self.press_and_draw("0")
+
+        self.assertAlmostEqual((zoomed[1] - zoomed[0]) / (whole[1] - whole[0]), 0.5, 3)
+        self.assertEqual(moved[1] - moved[0], zoomed[1] - zoomed[0])
+        self.assertGreater(moved[0], zoomed[0])
+        self.assertEqual(self.view(), whole)
+
+    def test_a_reduced_timeline_says_so_and_draws(self):
+        self.open("events-reduced.html")
+
+        self.assertIn("exact sums", self.browser.all("figure.timeline .quiet")[0].text)
+        colours = self.browser.run(
+            "const canvas = document.querySelector('canvas');"
+            "const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;"
+            "const seen = new Set();"
+            "for (let i = 0; i < pixels.length; i += 4) seen.add(pixels.slice(i, i + 3).join());"
+            "return [...seen]")
+        self.assertIn("22,104,179", colours)  # computing
+        self.assertIn("192,79,0", colours)  # communication
 
 
 if __name__ == "__main__":
