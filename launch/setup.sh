@@ -37,7 +37,7 @@ packages_optional=(
   python3-matplotlib # the Python package's plots
   python3-venv python3-setuptools python3-wheel # installs the Python package into a virtual environment
   jupyter-nbconvert python3-ipykernel # runs the notebook in examples/
-  chromium chromium-driver python3-selenium # HTML pages in a browser
+  chromium chromium-driver python3-selenium node-typescript # HTML pages in a browser, and their types
 )
 
 usage() {

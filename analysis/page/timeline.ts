@@ -193,7 +193,7 @@ export function timeline_of(timeline: Timeline, id: string): HTMLElement {
       if (right - left < k_least_width_of_text) continue;
       drawing.fillStyle = ink;
       const letters = Math.floor((right - left - 8) / 6.4);
-      drawing.fillText(name.length > letters ? name.slice(0, letters - 1) + "\u2026" : name, left + 4, top + k_lane / 2);
+      drawing.fillText(name.length > letters ? name.slice(0, letters - 1) + "\u2026" : name, left + 4, top + k_lane / 2, right - left - 6);
     }
   };
 
