@@ -7,6 +7,7 @@
 #include "base/order_statistics.h"
 
 #include <algorithm>
+#include <boost/math/distributions/chi_squared.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
@@ -114,6 +115,13 @@ std::optional<LogScatter> log_scatter(const std::vector<double>& values) {
   return LogScatter{moments.variance_of_mean * moments.count, moments.count - 1};
 }
 
+LogScatter pooled(const LogScatter& a, const LogScatter& b) {
+  const double degrees_of_freedom = a.degrees_of_freedom + b.degrees_of_freedom;
+  return {(a.variance * a.degrees_of_freedom + b.variance * b.degrees_of_freedom) /
+              degrees_of_freedom,
+          degrees_of_freedom};
+}
+
 RatioTest ratio_test(double ratio, const RatioSide& over, const RatioSide& under,
                      double confidence) {
   double of_over = variance_of_mean(over.scatter, over.count);
@@ -145,12 +153,44 @@ std::optional<RatioTest> paired_ratio(const std::vector<double>& ratios, double 
   auto scatter = log_scatter(ratios);
   if (!scatter)
     return std::nullopt;
-  return test_of(std::log(geometric_mean(ratios)), variance_of_mean(*scatter, ratios.size()),
-                 scatter->degrees_of_freedom, confidence);
+  return paired_ratio(geometric_mean(ratios), ratios.size(), *scatter, confidence);
+}
+
+RatioTest paired_ratio(double ratio, std::size_t count, const LogScatter& scatter,
+                       double confidence) {
+  return test_of(std::log(ratio), variance_of_mean(scatter, count), scatter.degrees_of_freedom,
+                 confidence);
 }
 
 double detectable_ratio(const RatioTest& test, double alpha) {
   return std::exp(upper_quantile(test.degrees_of_freedom, alpha / 2) * test.log_standard_error);
+}
+
+std::optional<int> values_to_decide(const RatioTest& test, double values, const TestPlan& plan,
+                                    int most) {
+  constexpr double k_too_small_by_chance = 0.2;
+  const boost::math::chi_squared distribution(test.degrees_of_freedom);
+  const double variance_of_one = std::pow(test.log_standard_error, 2) * values *
+                                 test.degrees_of_freedom /
+                                 boost::math::quantile(distribution, k_too_small_by_chance);
+  const int sides = plan.sides == TestPlan::Sides::two ? 2 : 1;
+  auto decides = [&](int count) {
+    const double degrees_of_freedom = sides * (count - 1);
+    const double errors = upper_quantile(degrees_of_freedom, plan.alpha / 2) +
+                          upper_quantile(degrees_of_freedom, plan.missed);
+    return errors * std::sqrt(variance_of_one / count) <= std::log(plan.ratio);
+  };
+  int too_few = 1, enough = 2;
+  for (; !decides(enough); enough *= 2) {
+    if (enough >= most)
+      return std::nullopt;
+    too_few = enough;
+  }
+  while (enough - too_few > 1) {
+    const int middle = too_few + (enough - too_few) / 2;
+    (decides(middle) ? enough : too_few) = middle;
+  }
+  return enough <= most ? std::optional(enough) : std::nullopt;
 }
 
 std::optional<Interval> median_interval(std::vector<double> values, double confidence) {

@@ -32,6 +32,8 @@ struct LogScatter {
 };
 // Nothing for fewer than two values, or if a value is not above zero.
 std::optional<LogScatter> log_scatter(const std::vector<double>& values);
+// Of values that scatter alike around two means.
+LogScatter pooled(const LogScatter& a, const LogScatter& b);
 
 // The values of one side. Their scatter may be estimated from more values than these.
 struct RatioSide {
@@ -71,9 +73,26 @@ double student_quantile(double degrees_of_freedom, double confidence);
 // For ratios of two times of each process: does their geometric mean differ from 1? Student's
 // t-test on the logarithms; otherwise as welch_ratio.
 std::optional<RatioTest> paired_ratio(const std::vector<double>& ratios, double confidence);
+// The same for so many ratios, whose scatter was estimated from others too.
+RatioTest paired_ratio(double ratio, std::size_t count, const LogScatter& scatter,
+                       double confidence);
 
 // The smallest ratio above 1 that would have had p < alpha with the scatter in `test`.
 double detectable_ratio(const RatioTest& test, double alpha);
+
+// The design of a test that is still to be made.
+struct TestPlan {
+  enum class Sides { one, two } sides = Sides::two; // one: ratios of pairs
+  double alpha = 0.01; // two-sided; a difference counts from this p-value on
+  double missed = 0.1; // probability of not deciding, on either side of the question
+  double ratio = 1.05; // the difference to find, or to exclude
+};
+// The fewest values on each side with which a test like `test`, of about `values` on each side,
+// most probably finds a difference of plan.ratio, and otherwise excludes it. The scatter that
+// `test` saw may be too small by chance: the upper limit of its variance counts (chi-squared, 80%).
+// Nothing if more than `most` are needed.
+std::optional<int> values_to_decide(const RatioTest& test, double values, const TestPlan& plan,
+                                    int most);
 
 // Interval of the median from order statistics, without any assumption about the distribution: the
 // k-th smallest to the k-th largest value, with at least the requested confidence (ten values: the

@@ -25,18 +25,6 @@ std::vector<LogScatter> scatters_of(const SettingResult& result) {
   return scatters;
 }
 
-// The median of the variances, as well known as all of them together.
-LogScatter typical(const std::vector<LogScatter>& scatters) {
-  LogScatter out;
-  std::vector<double> variances;
-  for (const LogScatter& one : scatters) {
-    variances.push_back(one.variance);
-    out.degrees_of_freedom += one.degrees_of_freedom;
-  }
-  out.variance = median(std::move(variances));
-  return out;
-}
-
 template <class Key>
 std::map<Key, LogScatter> typical_by(const std::map<Key, std::vector<LogScatter>>& scatters) {
   std::map<Key, LogScatter> out;
@@ -52,6 +40,17 @@ std::optional<LogScatter> find(const std::map<Key, LogScatter>& scatters, const 
 }
 
 } // namespace
+
+LogScatter typical(const std::vector<LogScatter>& scatters) {
+  LogScatter out;
+  std::vector<double> variances;
+  for (const LogScatter& one : scatters) {
+    variances.push_back(one.variance);
+    out.degrees_of_freedom += one.degrees_of_freedom;
+  }
+  out.variance = median(std::move(variances));
+  return out;
+}
 
 TypicalScatter::TypicalScatter(const std::vector<SettingResult>& results) {
   std::map<CellKey, std::vector<LogScatter>> by_cell;

@@ -11,6 +11,9 @@
 
 namespace ncclprobe::analysis {
 
+// The median of the variances, as well known as all of them together. At least one.
+LogScatter typical(const std::vector<LogScatter>& scatters);
+
 // The typical scatter of processes, from more of them than one comparison has.
 //
 // A cell may have two speeds, and a process gets one of them by chance. If all processes of a

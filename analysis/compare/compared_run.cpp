@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/compare/compared_run.h"
+
+#include "analysis/report/heading.h"
+#include "analysis/verdict/verdict.h"
+
+#include <algorithm>
+
+namespace ncclprobe::analysis::compare {
+
+const RunCell* ComparedRun::cell(const CellKey& key) const {
+  auto found = std::ranges::lower_bound(cells, key, {}, &RunCell::key);
+  return found == cells.end() || found->key != key ? nullptr : &*found;
+}
+
+ComparedRun compared_run(const RunSummary& run, std::string name) {
+  ComparedRun out;
+  out.name = std::move(name);
+  out.run_id = run.header.run_id;
+  out.started_utc = run.header.started_utc;
+  out.synthetic = is_synthetic(run);
+  out.facts = facts_of(run);
+  const std::vector<SettingResult> results = setting_results(run);
+  for (const auto& floor : judge(results).floors)
+    out.floors.push_back(floor ? std::optional(floor->ratio) : std::nullopt);
+  for (const SettingResult& result : results)
+    out.cells.push_back({{result.label, result.ranks, result.timing_mode, result.setting},
+                         result.data,
+                         result.not_as_asked,
+                         process_times_ns(result)});
+  std::ranges::sort(out.cells, {}, &RunCell::key);
+  return out;
+}
+
+} // namespace ncclprobe::analysis::compare

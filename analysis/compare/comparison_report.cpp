@@ -1,0 +1,401 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/compare/comparison_report.h"
+
+#include "analysis/compare/comparison_words.h"
+#include "analysis/report/cell_name.h"
+#include "analysis/report/heading.h"
+#include "analysis/report/label_columns.h"
+#include "analysis/report/label_words.h"
+
+#include <algorithm>
+#include <map>
+
+namespace ncclprobe::analysis::compare {
+namespace {
+
+constexpr int k_hang = 12;
+
+constexpr FindingKind k_differ{
+    "differ", Severity::note,
+    "The two runs differ. Of {cells} cells, faster in B: {faster}, slower: {slower}, no "
+    "difference: "
+    "{same}, not decided: {open}. Each run is one sample of its boot, node and hour. Whether this "
+    "is a regression needs a baseline of 3 runs or more, or --interleave."};
+constexpr FindingKind k_regression{
+    "regression", Severity::error,
+    "Regression: B is slower beyond the scatter between runs. Mean speed {change}. Of {cells} "
+    "cells, slower alone: {slower}, faster: {faster}."};
+constexpr FindingKind k_improvement{
+    "improvement", Severity::note,
+    "Improvement: B is faster beyond the scatter between runs. Mean speed {change}. Of {cells} "
+    "cells, faster alone: {faster}."};
+constexpr FindingKind k_no_difference{"no_difference", Severity::note,
+                                      "No difference: a difference of {difference} or more is "
+                                      "excluded. Of {cells} cells, not decided "
+                                      "alone: {open}."};
+constexpr FindingKind k_undecided{
+    "undecided", Severity::warning,
+    "Not decided: a difference of {difference} is neither shown nor excluded. {needed}"};
+constexpr FindingKind k_not_comparable{"not_comparable", Severity::warning,
+                                       "Not comparable: {reasons}."};
+
+std::string percent_text(double share) {
+  return fmt::format("{:g}%", 100 * share);
+}
+
+// "12 cells: other ranks; 3 cells: wrong data"
+std::string reasons_in_words(const RunComparison& comparison) {
+  std::map<Reason, std::size_t> cells_by_reason;
+  for (const CellComparison& one : comparison.cells)
+    if (one.verdict == CellVerdict::not_comparable)
+      ++cells_by_reason[one.reason];
+  std::vector<std::string> texts;
+  for (const auto& [reason, cells] : cells_by_reason)
+    texts.push_back(count_of(cells, "cell", "cells") + ": " + in_words(reason));
+  return texts.empty() ? "neither side has a cell" : join(texts, "; ");
+}
+
+// Why most of the undecided cells are so, and what would decide them.
+std::string undecided_in_words(const RunComparison& comparison) {
+  std::map<Reason, std::size_t> cells_by_reason;
+  for (const CellComparison& one : comparison.cells)
+    if (one.verdict == CellVerdict::not_decided)
+      ++cells_by_reason[one.reason];
+  std::vector<std::string> texts;
+  for (const auto& [reason, cells] : cells_by_reason)
+    texts.push_back(count_of(cells, "cell", "cells") + ": " + in_words(reason));
+  std::string text = join(texts, "; ") + ".";
+  if (const std::string needed = needed_in_words(comparison.basis, comparison.repeats());
+      !needed.empty())
+    text += fmt::format(" {} would decide it.", needed);
+  return text;
+}
+
+Finding answer_of(const RunComparison& comparison) {
+  const int cells =
+      static_cast<int>(comparison.cells.size()) - comparison.count(CellVerdict::not_comparable);
+  const int faster = comparison.count(CellVerdict::faster);
+  const int slower = comparison.count(CellVerdict::slower);
+  const int open = comparison.count(CellVerdict::not_decided);
+  const std::string change = comparison.overall ? change_in_words(*comparison.overall) : "";
+  const std::string difference = percent_text(comparison.request.difference);
+  switch (comparison.conclusion) {
+  case Conclusion::differ:
+    return {&k_differ,
+            {{"cells", cells},
+             {"faster", faster},
+             {"slower", slower},
+             {"same", comparison.count(CellVerdict::no_difference)},
+             {"open", open}}};
+  case Conclusion::regression:
+    return {&k_regression,
+            {{"change", change}, {"slower", slower}, {"faster", faster}, {"cells", cells}}};
+  case Conclusion::improvement:
+    return {&k_improvement, {{"change", change}, {"faster", faster}, {"cells", cells}}};
+  case Conclusion::no_difference:
+    return {&k_no_difference, {{"difference", difference}, {"open", open}, {"cells", cells}}};
+  case Conclusion::undecided:
+    return {&k_undecided, {{"difference", difference}, {"needed", undecided_in_words(comparison)}}};
+  case Conclusion::not_comparable:
+    break;
+  }
+  return {&k_not_comparable, {{"reasons", reasons_in_words(comparison)}}};
+}
+
+std::string side_text(const std::string& name, int runs) {
+  return runs == 1 ? printable(name) : fmt::format("{} ({} runs)", printable(name), runs);
+}
+
+std::string basis_text(Basis basis) {
+  switch (basis) {
+  case Basis::two_runs:
+    return "one run each; the scatter between runs is unknown";
+  case Basis::baseline:
+    return "against the scatter between the runs of the baseline";
+  case Basis::interleaved:
+    return "runs of both took turns";
+  }
+  return "";
+}
+
+TablePtr suspect_table(const std::vector<Suspect>& suspects) {
+  TableOf<Suspect> table(suspects);
+  table.add("kind", &Suspect::kind);
+  table.add("name", &Suspect::name);
+  table.show_left(
+      "what differs",
+      [](const Suspect& one) {
+        return one.name.empty() ? in_words(one.kind) : in_words(one.kind) + " " + one.name;
+      },
+      40);
+  table.add("a", [](const Suspect& one) { return one.a.empty() ? Value() : Value(one.a); })
+      .titled("in A")
+      .left(36);
+  table.add("b", [](const Suspect& one) { return one.b.empty() ? Value() : Value(one.b); })
+      .titled("in B")
+      .left(36);
+  return table.table();
+}
+
+struct CellRow {
+  const RunComparison* of;
+  const CellComparison* cell;
+};
+
+std::optional<double> mean_ns(const std::vector<double>& values_ns) {
+  return values_ns.empty() ? std::nullopt : std::optional(six_digits(geometric_mean(values_ns)));
+}
+
+// Of what has tests.
+template <typename Row, typename DecisionOf>
+void add_decision(TableOf<Row>& table, DecisionOf decision_of) {
+  auto optional_of = [decision_of](auto member) {
+    return [decision_of, member](const Row& row) { return six_digits(decision_of(row).*member); };
+  };
+  table
+      .add("interval",
+           [decision_of](const Row& row) { return interval_value(decision_of(row).interval); })
+      .titled(fmt::format("{:.0f}% interval", 100 * k_confidence), {Unit::fixed, 3})
+      .dispensable(1)
+      .interval();
+  table.add("p", optional_of(&Decision::p));
+  table.add("adjusted_p", optional_of(&Decision::adjusted_p))
+      .titled("adjusted p", {Unit::chance})
+      .dispensable(3);
+  table.add("floor", optional_of(&Decision::floor));
+  table.add("detectable", optional_of(&Decision::detectable));
+}
+
+TablePtr cell_table(std::vector<CellRow> rows) {
+  TableOf<CellRow> table(std::move(rows));
+  table.add("a", [](const CellRow& row) { return row.of->a; });
+  table.add("b", [](const CellRow& row) { return row.of->b; });
+  add_label(table,
+            [](const CellRow& row) -> const model::CellLabel& { return row.cell->key.label; });
+  table.add("ranks", [](const CellRow& row) { return row.cell->key.ranks; });
+  table.add("timing", [](const CellRow& row) { return row.cell->key.timing; });
+  table.add("setting", [](const CellRow& row) { return row.cell->key.setting; });
+  table.show_left(
+      "cell",
+      [](const CellRow& row) {
+        std::string text = cell_name(row.cell->key.label, row.cell->key.timing);
+        return row.cell->key.setting == "default" ? text
+                                                  : text + ", " + printable(row.cell->key.setting);
+      },
+      40);
+  table.show("size", [](const CellRow& row) { return cell_bytes(row.cell->key.label); },
+             {Unit::size});
+  table.show("A, us", [](const CellRow& row) { return in_us(mean_ns(row.cell->a_ns)); },
+             {Unit::number});
+  table.show("B, us", [](const CellRow& row) { return in_us(mean_ns(row.cell->b_ns)); },
+             {Unit::number});
+  table.add("a_time_ns", [](const CellRow& row) { return mean_ns(row.cell->a_ns); });
+  table.add("b_time_ns", [](const CellRow& row) { return mean_ns(row.cell->b_ns); });
+  table.add("a_values", [](const CellRow& row) { return row.cell->a_ns.size(); });
+  table.add("b_values", [](const CellRow& row) { return row.cell->b_ns.size(); });
+  table
+      .add("speed_ratio",
+           [](const CellRow& row) {
+             return row.cell->a_ns.empty() ? std::nullopt
+                                           : std::optional(six_digits(row.cell->speed_ratio));
+           })
+      .titled("speed B/A", {Unit::ratio});
+  add_decision(table, [](const CellRow& row) -> const Decision& { return *row.cell; });
+  table.add("verdict", [](const CellRow& row) { return row.cell->verdict; });
+  table.show_left("verdict", [](const CellRow& row) { return in_words(row.cell->verdict); });
+  table.add("reason", [](const CellRow& row) {
+    return row.cell->reason == Reason::none ? Value() : Value(row.cell->reason);
+  });
+  table.show_left(
+      "why", [](const CellRow& row) { return in_words(row.cell->reason); }, 30);
+  table.add("repeats_needed", [](const CellRow& row) { return row.cell->repeats; });
+  return table.table();
+}
+
+std::vector<CellRow> rows_of(const RunComparison& comparison) {
+  std::vector<CellRow> rows;
+  for (const CellComparison& cell : comparison.cells)
+    rows.push_back({&comparison, &cell});
+  return rows;
+}
+
+struct GateRow {
+  const GateResult* gate;
+  Basis basis;
+};
+
+TablePtr gate_table(const JudgedComparison& one) {
+  std::vector<GateRow> rows;
+  for (const GateResult& gate : one.gates)
+    rows.push_back({&gate, one.comparison.basis});
+  TableOf<GateRow> table(std::move(rows));
+  static const Decision k_none;
+  auto mean_of_row = [](const GateRow& row) -> const Decision& {
+    return row.gate->mean ? *row.gate->mean : k_none;
+  };
+  table.add("gate", [](const GateRow& row) { return row.gate->gate.text; }).titled("gate").left(40);
+  table.add("cells", [](const GateRow& row) { return row.gate->cells.size(); }).titled("cells");
+  table
+      .add("speed_ratio",
+           [](const GateRow& row) {
+             return row.gate->mean ? std::optional(six_digits(row.gate->mean->speed_ratio))
+                                   : std::nullopt;
+           })
+      .titled("speed B/A", {Unit::ratio});
+  add_decision(table, mean_of_row);
+  table.add("verdict", [](const GateRow& row) { return row.gate->verdict; });
+  table.show_left("verdict", [](const GateRow& row) { return in_words(row.gate->verdict); });
+  table.add("reason", [](const GateRow& row) {
+    return row.gate->reason == GateReason::none ? Value() : Value(row.gate->reason);
+  });
+  table.add("repeats_needed",
+            [mean_of_row](const GateRow& row) { return mean_of_row(row).repeats; });
+  return table.table();
+}
+
+Value decision_value(const std::optional<Decision>& one) {
+  if (!one)
+    return nullptr;
+  return Object{{"speed_ratio", six_digits(one->speed_ratio)},
+                {"interval", interval_value(one->interval)},
+                {"p", six_digits(one->p)},
+                {"detectable", six_digits(one->detectable)},
+                {"verdict", one->verdict},
+                {"reason", one->reason == Reason::none ? Value() : Value(one->reason)},
+                {"repeats_needed", one->repeats}};
+}
+
+bool is_found(const CellComparison& one) {
+  return one.verdict == CellVerdict::faster || one.verdict == CellVerdict::slower;
+}
+
+// All comparable cells; of many the differences first.
+std::vector<std::size_t> rows_to_show(const RunComparison& comparison) {
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < comparison.cells.size(); ++i)
+    if (comparison.cells[i].verdict != CellVerdict::not_comparable)
+      rows.push_back(i);
+  if (rows.size() > k_rows_shown)
+    std::ranges::stable_partition(rows,
+                                  [&](std::size_t i) { return is_found(comparison.cells[i]); });
+  return rows;
+}
+
+Report report_of(const JudgedComparison& one) {
+  const RunComparison& comparison = one.comparison;
+  Report report;
+  Section answer{"answer"};
+  answer.add("A", side_text(comparison.a, comparison.runs_a), k_hang);
+  answer.add("B", side_text(comparison.b, comparison.runs_b), k_hang);
+  answer.add("Compared", basis_text(comparison.basis), k_hang);
+  if (comparison.synthetic)
+    answer.blocks.push_back(Findings{"", {{&k_synthetic_numbers}}, 0});
+  answer.blocks.push_back(Findings{"Answer", {answer_of(comparison)}, k_hang});
+  const TablePtr suspects = suspect_table(comparison.suspects);
+  const TablePtr cells = cell_table(rows_of(comparison));
+  const TablePtr gates = gate_table(one);
+  report.sections.push_back(std::move(answer));
+  if (!one.gates.empty()) {
+    Section section{"gates", "Gates", {View{gates}}};
+    for (const GateResult& gate : one.gates)
+      if (const std::string why = why_in_words(gate, comparison.basis); !why.empty())
+        section.blocks.push_back(Text{"", gate.gate.text + ": " + why, 2});
+    report.sections.push_back(std::move(section));
+  }
+  Section differences{"suspects", "What differs between A and B"};
+  if (comparison.suspects.empty())
+    differences.blocks.push_back(Text{"", "Nothing that both runs recorded.", 2});
+  else
+    differences.blocks.push_back(View{suspects});
+  report.sections.push_back(std::move(differences));
+  const auto shown = rows_to_show(comparison);
+  if (!shown.empty())
+    report.sections.push_back({"cells",
+                               "Cells: speed above 1 means that B is faster",
+                               {View{.table = cells, .rows = shown, .most_rows = k_rows_shown}}});
+  if (comparison.conclusion != Conclusion::not_comparable &&
+      comparison.count(CellVerdict::not_comparable) > 0)
+    report.sections.push_back(
+        {"not_comparable", "", {Text{"Left out", reasons_in_words(comparison) + ".", k_hang}}});
+  report.data = {{"basis", comparison.basis},
+                 {"a", comparison.a},
+                 {"b", comparison.b},
+                 {"runs_a", comparison.runs_a},
+                 {"runs_b", comparison.runs_b},
+                 {"synthetic", comparison.synthetic},
+                 {"difference", comparison.request.difference},
+                 {"conclusion", comparison.conclusion},
+                 {"repeats_needed", comparison.repeats()},
+                 {"overall", decision_value(comparison.overall)},
+                 {"gates", gates},
+                 {"suspects", suspects},
+                 {"cells", cells}};
+  report.rows = cells;
+  return report;
+}
+
+} // namespace
+
+Report comparison_report(std::shared_ptr<const std::vector<JudgedComparison>> comparisons) {
+  Report whole;
+  List list;
+  std::vector<CellRow> rows;
+  for (const JudgedComparison& one : *comparisons) {
+    Report part = report_of(one);
+    list.emplace_back(std::move(part.data));
+    part.data.clear();
+    append(whole, std::move(part));
+    for (const CellRow& row : rows_of(one.comparison))
+      rows.push_back(row);
+  }
+  whole.data = {
+      {"schema", "ncclprobe.comparison"}, {"version", 1}, {"comparisons", std::move(list)}};
+  whole.rows = cell_table(std::move(rows));
+  whole.figures.push_back(std::move(comparisons));
+  return whole;
+}
+
+std::vector<JUnitSuite> comparison_tests(const std::vector<JudgedComparison>& comparisons) {
+  using State = JUnitCase::State;
+  std::vector<JUnitSuite> suites;
+  for (const JudgedComparison& one : comparisons) {
+    const RunComparison& comparison = one.comparison;
+    JUnitSuite suite{"ncclprobe compare: " + comparison.a + " with " + comparison.b, {}};
+    for (const GateResult& gate : one.gates)
+      suite.cases.push_back({gate.gate.text,
+                             gate.verdict == GateVerdict::passed ? State::passed : State::failed,
+                             std::string(base::to_string(gate.verdict)),
+                             gate.verdict == GateVerdict::regression && gate.mean
+                                 ? change_in_words(*gate.mean)
+                                 : why_in_words(gate, comparison.basis)});
+    if (one.gates.empty()) {
+      const Conclusion conclusion = comparison.conclusion;
+      const bool is_open =
+          conclusion == Conclusion::undecided || conclusion == Conclusion::not_comparable;
+      suite.cases.push_back({"all cells",
+                             conclusion == Conclusion::regression ? State::failed
+                             : is_open                            ? State::skipped
+                                                                  : State::passed,
+                             std::string(base::to_string(conclusion)),
+                             analysis::in_words(answer_of(comparison))});
+    }
+    for (const CellComparison& cell : comparison.cells) {
+      const bool is_open =
+          cell.verdict == CellVerdict::not_decided || cell.verdict == CellVerdict::not_comparable;
+      const bool is_regression =
+          cell.verdict == CellVerdict::slower && comparison.basis != Basis::two_runs;
+      suite.cases.push_back({in_words(cell.key),
+                             is_regression ? State::failed
+                             : is_open     ? State::skipped
+                                           : State::passed,
+                             std::string(base::to_string(cell.verdict)),
+                             is_open ? in_words(cell.reason) : change_in_words(cell)});
+    }
+    suites.push_back(std::move(suite));
+  }
+  return suites;
+}
+
+} // namespace ncclprobe::analysis::compare

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/compare/gate.h"
+
+#include <string>
+
+// What people read of a comparison.
+namespace ncclprobe::analysis::compare {
+
+std::string in_words(Reason reason);
+std::string in_words(CellVerdict verdict);
+std::string in_words(GateVerdict verdict);
+std::string in_words(FactKind kind);
+
+// "NCCL_ALGO: Ring in the one, not set in the other".
+std::string in_words(const Suspect& one);
+
+// Without its setting if that is the default: "all_reduce, f32 sum, 1M, 8 ranks, NCCL_ALGO=Ring".
+std::string in_words(const CellKey& key);
+
+// "-3.1% (95%: -4.0% to -2.2%)", of the speed.
+std::string change_in_words(const Decision& one);
+
+// What more would decide it: "9 runs in the baseline and 9 new ones"; empty if nothing is known.
+std::string needed_in_words(Basis basis, const std::optional<int>& repeats);
+
+// Why a gate has its verdict; empty if it passed.
+std::string why_in_words(const GateResult& result, Basis basis);
+
+} // namespace ncclprobe::analysis::compare
