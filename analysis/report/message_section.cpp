@@ -11,6 +11,34 @@ using namespace timeline;
 
 namespace {
 
+constexpr FindingKind k_without_other_side{
+    "message_without_other_side", Severity::warning,
+    "rank {rank}'s {side} {peer}, number {number}{place}: the other side is not in the trace."},
+    k_of_other_size{"message_of_other_size", Severity::warning,
+                    "rank {rank}'s {side} {peer}, number {number}{place}: the other side's is of "
+                    "another size."},
+    k_reported_again{"message_reported_again", Severity::warning,
+                     "rank {rank}'s {side} {peer}, number {number}{place}: reported more than "
+                     "once."};
+
+Finding unmatched_finding(const UnmatchedHalf& half) {
+  const StepKey& step = half.step;
+  const bool known = step.batch >= 0;
+  return {half.match == MatchState::contradicted ? &k_of_other_size
+          : half.match == MatchState::repeated   ? &k_reported_again
+                                                 : &k_without_other_side,
+          {{"rank", half.rank},
+           {"side", half.sends ? "send to" : "receive from"},
+           {"peer", half.peer},
+           {"number", half.number},
+           {"cell", known ? Value(step.cell) : Value()},
+           {"batch", known ? Value(step.batch) : Value()},
+           {"step", known ? Value(step.iteration) : Value()},
+           {"place", known ? fmt::format(" in cell {}, batch {}, step {}", step.cell, step.batch,
+                                         step.iteration)
+                           : ""}}};
+}
+
 TablePtr waits_table(const MessageWaits::OfCell& found, bool per_step) {
   const char* unit = per_step ? "step" : "kernel";
   TableOf<MessageWaits::OfRank> table(found.ranks);
@@ -35,9 +63,6 @@ TablePtr waits_table(const MessageWaits::OfCell& found, bool per_step) {
 Object messages_value(const MessageWaits& found, const TimelineHeading& heading) {
   const RankMessages& all = found.all;
   auto count = [&](MatchState match) { return all.halves[static_cast<std::size_t>(match)]; };
-  List unmatched;
-  for (const UnmatchedHalf& one : all.unmatched)
-    unmatched.push_back(describe(one));
   auto waits_value = [&](const MessageWaits::OfCell& waits) {
     return Object{{"steps", found.per_step ? Value(waits.steps) : Value()},
                   {"ranks", waits_table(waits, found.per_step)}};
@@ -46,7 +71,6 @@ Object messages_value(const MessageWaits& found, const TimelineHeading& heading)
                               {"without_other_half", count(MatchState::alone)},
                               {"of_other_size", count(MatchState::contradicted)},
                               {"told_more_than_once", count(MatchState::repeated)},
-                              {"unmatched", std::move(unmatched)},
                               {"waits_are_per", found.per_step ? "step" : "kernel"},
                               {"cells", by_cell(found.cells, heading, waits_value)}});
 }
@@ -75,7 +99,7 @@ Section messages_section(const MessageWaits& found) {
   Section section{
       "messages", "Who waits for whom (sends and receives)", {Text{"", std::move(text), 2}}};
   for (const UnmatchedHalf& one : all.unmatched)
-    section.blocks.push_back(Text{"  -", describe(one) + ".", 4});
+    section.blocks.push_back(Findings{"  -", {unmatched_finding(one)}, 4});
   if (std::uint64_t rest = all.unmatched_halves() - all.clock_unknown - all.unmatched.size();
       rest > 0)
     section.blocks.push_back(Text{"  -", fmt::format("and {} more.", grouped(rest)), 4});

@@ -6,6 +6,7 @@
 #include "analysis/report/label_words.h"
 #include "analysis/report/timeline_sections.h"
 #include "analysis/report/timeline_words.h"
+#include "base/name_ranks.h"
 
 #include <algorithm>
 
@@ -22,8 +23,25 @@ constexpr FindingKind k_no_kernels{
     "no kernels were traced: communication is known from NCCL's channels only, and computation is "
     "unknown{heard}"},
     k_ranks_without_trace{"ranks_without_trace", Severity::warning,
-                          "{which}. It is unknown who came last or waited there: all of that "
-                          "time counts as transfer"};
+                          "{who} left no trace here (communicators of {communicator_size} ranks: "
+                          "{communicators}), so who came last and who waited there is not known, "
+                          "and all of it counts as transfer"},
+    k_reading_left_out{"clock_reading_left_out", Severity::warning,
+                       "a reading of the clock of rank {rank}'s {clock} is left out: the "
+                       "others contradict it by {by_us:.2f} us: {after_first_s:.3f} s after the "
+                       "first reading"},
+    k_events_left_out{"clock_events_left_out", Severity::warning,
+                      "NCCL events left out of the comparison of clocks, because all else "
+                      "contradicts them: {events}"},
+    k_clock_in_pieces{"clock_in_pieces", Severity::warning,
+                      "the clock of rank {rank}'s {clock} does not run at one rate: it is fitted "
+                      "in {pieces} parts, which adds {bend_us:.2f} us to its error"},
+    k_readings_contradict{"clock_readings_contradict", Severity::warning,
+                          "readings of the clock of rank {rank}'s {clock} contradict each other, "
+                          "which adds {widened_us:.2f} us to its error"},
+    k_collectives_unused{"clock_without_collectives", Severity::warning,
+                         "the clock of rank {rank}'s GPU is taken from its readings alone, "
+                         "because collectives contradict them"};
 
 class HeadingSection {
 public:
@@ -56,8 +74,7 @@ public:
                                     "unknown amount"
                                   : ""}}});
     line("Clock", clock_text());
-    for (const std::string& remark : clock_remarks())
-      line("", remark);
+    add_clock_findings();
     line("", physics_text());
     line("Losses", losses_text());
     const JoinCounts& joins = timeline_.joins;
@@ -72,10 +89,11 @@ public:
                    share(told - timeline_.ledger.calls_unlike, told)));
     line("Cost", heading_.cost.empty() ? "of tracing: unknown (no untraced trial to compare with)"
                                        : "of tracing: " + heading_.cost);
-    for (const std::string& note : heading_.notes)
-      line("Note", note);
+    for (const Finding& note : heading_.notes)
+      found("Note", note);
     for (const MissingRanks& missing : timeline_.missing)
-      found("Note", {&k_ranks_without_trace, {{"which", describe(missing)}}});
+      found("Note", {&k_ranks_without_trace,
+                     described_with(missing, {{"who", base::name_ranks(missing.ranks)}})});
     return std::move(section_);
   }
 
@@ -154,44 +172,38 @@ private:
     return text;
   }
 
-  // Readings and clocks that contradict the rest.
-  std::vector<std::string> clock_remarks() const {
+  // Readings and clocks that do not fit the rest.
+  void add_clock_findings() {
     const Clocks& clocks = timeline_.clocks;
-    auto clock_of = [](int rank, trace::ClockKind kind) {
-      return fmt::format("the clock of rank {}'s {}", rank,
-                         kind == trace::ClockKind::host ? "host" : "GPU");
+    auto clock = [](const auto& one) {
+      return Object{{"rank", one.rank},
+                    {"clock", one.kind == trace::ClockKind::host ? "host" : "GPU"}};
     };
-    std::vector<std::string> remarks;
+    auto with = [](Object values, Object more) {
+      std::ranges::move(more, std::back_inserter(values));
+      return values;
+    };
+    std::vector<Finding> all;
     for (const Clocks::Contradicted& one : clocks.contradicted)
-      remarks.push_back(fmt::format("a reading of {}, {:.3f} s after the first, is left out: the "
-                                    "others contradict it by {} us",
-                                    clock_of(one.rank, one.kind), one.after_first_ns / 1e9,
-                                    us(one.by_ns)));
+      all.push_back(
+          {&k_reading_left_out, with(clock(one), {{"by_us", one.by_ns / 1e3},
+                                                  {"after_first_s", one.after_first_ns / 1e9}})});
     if (clocks.contradicted_events > 0)
-      remarks.push_back(
-          fmt::format("{} left out of the comparison of clocks (contradicted by everything else)",
-                      count_of(clocks.contradicted_events, "NCCL event is", "NCCL events are")));
+      all.push_back({&k_events_left_out, {{"events", clocks.contradicted_events}}});
     for (const Clocks::Bent& one : clocks.bent) {
-      std::string text = clock_of(one.rank, one.kind);
       if (one.pieces > 1)
-        text += fmt::format(" changes its rate: it is fitted in {} parts, which adds {} us to its "
-                            "error",
-                            one.pieces, us(one.bend_ns));
+        all.push_back({&k_clock_in_pieces,
+                       with(clock(one), {{"pieces", one.pieces}, {"bend_us", one.bend_ns / 1e3}})});
       if (one.widened_ns > 0)
-        text += fmt::format("{} its readings contradict each other, which adds {} us to its "
-                            "error",
-                            one.pieces > 1 ? ";" : ":", us(one.widened_ns));
-      remarks.push_back(std::move(text));
+        all.push_back(
+            {&k_readings_contradict, with(clock(one), {{"widened_us", one.widened_ns / 1e3}})});
     }
     for (int rank : clocks.collectives_unused)
-      remarks.push_back(clock_of(rank, trace::ClockKind::globaltimer) +
-                        " is fitted to its readings alone, because collectives contradict them");
-    if (remarks.size() > k_most_rows) {
-      const std::size_t more = remarks.size() - k_most_rows;
-      remarks.resize(k_most_rows);
-      remarks.push_back(fmt::format("{} more of these in --format json", more));
-    }
-    return remarks;
+      all.push_back({&k_collectives_unused, {{"rank", rank}}});
+    for (std::size_t i = 0; i < std::min(all.size(), k_most_rows); ++i)
+      found("", std::move(all[i]));
+    if (all.size() > k_most_rows)
+      line("", fmt::format("{} more of these in --format json", all.size() - k_most_rows));
   }
 
   static std::string physics_text(const PhysicsCheck& physics, const char* what) {
@@ -270,7 +282,10 @@ Value clock_model_value(const std::optional<ClockModel>& one, const Span& use) {
 }
 
 Value clocks_value(const Clocks& clocks) {
-  List ranks, contradicted;
+  auto name_of = [](trace::ClockKind kind) {
+    return kind == trace::ClockKind::host ? "host" : "globaltimer";
+  };
+  List ranks, contradicted, bent;
   for (const auto& [rank, clock] : clocks.ranks)
     ranks.push_back(Object{{"rank", rank},
                            {"host", clock.host_index},
@@ -278,17 +293,23 @@ Value clocks_value(const Clocks& clocks) {
                            {"globaltimer", clock_model_value(clock.gpu, clock.gpu_use)},
                            {"globaltimer_beside_rank", clock.gpu_reference}});
   for (const Clocks::Contradicted& one : clocks.contradicted)
-    contradicted.push_back(
-        Object{{"rank", one.rank},
-               {"clock", one.kind == trace::ClockKind::host ? "host" : "globaltimer"},
-               {"at_ns", one.at_ns},
-               {"after_first_reading_ns", one.after_first_ns},
-               {"by_ns", one.by_ns}});
+    contradicted.push_back(Object{{"rank", one.rank},
+                                  {"clock", name_of(one.kind)},
+                                  {"at_ns", one.at_ns},
+                                  {"after_first_reading_ns", one.after_first_ns},
+                                  {"by_ns", one.by_ns}});
+  for (const Clocks::Bent& one : clocks.bent)
+    bent.push_back(Object{{"rank", one.rank},
+                          {"clock", name_of(one.kind)},
+                          {"pieces", one.pieces},
+                          {"bend_ns", one.bend_ns},
+                          {"widened_ns", one.widened_ns}});
   return described_with(clocks, {{"all_known", clocks.all_known()},
                                  {"worst_error_ns", clocks.worst_host_error_ns()},
                                  {"worst_gpu_error_ns", clocks.worst_gpu_error_ns()},
                                  {"worst_error_among_gpus_ns", clocks.worst_error_among_gpus_ns()},
                                  {"contradicted_readings", std::move(contradicted)},
+                                 {"not_at_one_rate", std::move(bent)},
                                  {"collectives_unused_of_ranks", clocks.collectives_unused},
                                  {"ranks", std::move(ranks)}});
 }
@@ -304,9 +325,10 @@ Report timeline_report(Timeline found, TimelineHeading told) {
   const auto figures = std::make_shared<const Figures>(std::move(found), std::move(told));
   const auto& [timeline, heading] = *figures;
   Report report{.sections = {HeadingSection(timeline, heading).take()},
-                .data = {{"timeline", heading.title},
+                .data = {{"schema", "ncclprobe.timeline"},
+                         {"schema_version", 1},
+                         {"timeline", heading.title},
                          {"tracing_cost", heading.cost.empty() ? Value() : Value(heading.cost)},
-                         {"notes", heading.notes},
                          {"missing_ranks", timeline.missing},
                          {"clock", clocks_value(timeline.clocks)},
                          {"physics", timeline.physics},

@@ -15,7 +15,7 @@ namespace ncclprobe::analysis {
 struct TimelineHeading {
   std::string title;                // "trial 7 of run.h5, kernels"
   std::string cost;                 // the cost of tracing, "+0.3% [0.1, 0.5]"; empty: unknown
-  std::vector<std::string> notes;   // missing data and other remarks
+  std::vector<Finding> notes;       // missing data and other remarks
   std::map<int, std::string> cells; // by index in the trial, "all_reduce 1M"; may be empty
 };
 

@@ -79,21 +79,9 @@ std::vector<Agreement> agreement(const model::Schedule& schedule, int world_size
   return out;
 }
 
-std::string agreement_text(const std::vector<Agreement>& quantities) {
-  std::vector<std::string> same, different;
-  for (const Agreement& one : quantities)
-    (one.agrees() ? same : different)
-        .push_back(fmt::format("{} {:.3f} and {:.3f} ms", one.quantity, one.by_marks_ns / 1e6,
-                               one.by_trace_ns / 1e6));
-  std::string text;
-  if (!different.empty())
-    text = fmt::format("marks and kernels DIFFER by more than the noise (marks also count pauses "
-                       "between kernels): {}",
-                       fmt::join(different, ", "));
-  if (!same.empty())
-    text += fmt::format("{}marks and kernels agree within the noise: {}", text.empty() ? "" : "; ",
-                        fmt::join(same, ", "));
-  return text;
+std::string in_words(const Agreement& one) {
+  return fmt::format("{} {:.3f} and {:.3f} ms", one.quantity, one.by_marks_ns / 1e6,
+                     one.by_trace_ns / 1e6);
 }
 
 } // namespace ncclprobe::analysis::steps

@@ -4,6 +4,7 @@
 
 #include "analysis/step_marks/step_figures.h"
 #include "analysis/timeline/timeline.h"
+#include "base/fields.h"
 #include "model/record.h"
 
 #include <string>
@@ -23,6 +24,7 @@ struct Agreement {
   double noise_ns = 0;
   bool agrees() const;
 };
+NCCLPROBE_FIELDS(Agreement, quantity, by_marks_ns, by_trace_ns, noise_ns)
 
 // The possible difference between a mark and the kernel next to it: resolution of an event (0.5
 // us), and the gap between two pieces of work on a stream (1 to 2 us).
@@ -34,8 +36,7 @@ std::vector<Agreement> agreement(const model::Schedule& schedule, int world_size
                                  const std::vector<model::Mark>& marks,
                                  const timeline::Timeline& trace, int cell);
 
-// "events and trace agree: step 12.31 and 12.35 ms, ..."; or the differences, and that they exceed
-// the noise.
-std::string agreement_text(const std::vector<Agreement>& quantities);
+// "step 12.310 and 12.350 ms", by marks and by trace.
+std::string in_words(const Agreement& one);
 
 } // namespace ncclprobe::analysis::steps

@@ -241,22 +241,4 @@ MessageWaits sum_message_waits(const std::vector<int>& ranks,
   return out;
 }
 
-std::string describe(const UnmatchedHalf& half) {
-  std::string text = fmt::format("rank {}'s {} {}, number {}", half.rank,
-                                 half.sends ? "send to" : "receive from", half.peer, half.number);
-  if (half.step.batch >= 0)
-    text += fmt::format(" in cell {}, batch {}, step {}", half.step.cell, half.step.batch,
-                        half.step.iteration);
-  switch (half.match) {
-  case MatchState::contradicted:
-    return text + ": the other side has another size";
-  case MatchState::repeated:
-    return text + ": reported more than once";
-  case MatchState::matched:
-  case MatchState::alone:
-    break;
-  }
-  return text + ": the other side is not in the trace";
-}
-
 } // namespace ncclprobe::analysis::timeline

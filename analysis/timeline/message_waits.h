@@ -18,7 +18,7 @@
 // Formulas: docs/method.md, "The timeline".
 namespace ncclprobe::analysis::timeline {
 
-// An unmatched side of a message, for people.
+// An unmatched side of a message.
 struct UnmatchedHalf {
   MatchState match = MatchState::alone;
   bool sends = false;
@@ -103,8 +103,5 @@ struct MessageWaits {
 // `of_ranks`: by rank, as ranks are ordered.
 MessageWaits sum_message_waits(const std::vector<int>& ranks,
                                const std::vector<RankMessages>& of_ranks, bool per_step);
-
-// "a receive from rank 0, number 3 of rank 1 in cell 0, batch 2, step 5, has no other half"
-std::string describe(const UnmatchedHalf& half);
 
 } // namespace ncclprobe::analysis::timeline

@@ -3,10 +3,6 @@
 
 #include "analysis/timeline/missing_ranks.h"
 
-#include "base/number_list.h"
-
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace ncclprobe::analysis::timeline {
@@ -40,15 +36,6 @@ std::vector<MissingRanks> CommunicatorRoll::missing() const {
   }
   std::ranges::stable_sort(out, std::ranges::greater{}, &MissingRanks::communicators);
   return out;
-}
-
-std::string describe(const MissingRanks& missing) {
-  return fmt::format("{} of {} ranks: {} {} left no trace",
-                     missing.communicators > 1
-                         ? fmt::format("{} communicators", missing.communicators)
-                         : std::string("a communicator"),
-                     missing.communicator_size, missing.ranks.size() > 1 ? "ranks" : "rank",
-                     base::format_number_list(missing.ranks));
 }
 
 } // namespace ncclprobe::analysis::timeline

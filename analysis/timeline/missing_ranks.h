@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <map>
 #include <set>
-#include <string>
 #include <vector>
 
 namespace ncclprobe::analysis::timeline {
@@ -38,8 +37,5 @@ private:
   };
   std::map<std::uint64_t, Known> communicators_; // by NCCL's number
 };
-
-// "2 communicators of 8 ranks: ranks 3,5-7 left no trace"
-std::string describe(const MissingRanks& missing);
 
 } // namespace ncclprobe::analysis::timeline

@@ -172,6 +172,13 @@ Result<Span> resolve(const WindowRequest& window, const TraceExtent& extent) {
 
 namespace {
 
+constexpr analysis::FindingKind k_window{
+    "window", analysis::Severity::note,
+    "window {window}: what began in it; losses are of the whole trace"},
+    k_window_of_steps{"window_of_steps", analysis::Severity::note,
+                      "window {window}: {steps} of {of} steps, {first} to {last}; losses are of "
+                      "the whole trace"};
+
 Result<bool> is_anything_left(const TraceSource& source, const Clocks& clocks, Span span) {
   for (const RankHead& head : source.ranks) {
     const Clocks::OfRank& clock = clocks.ranks.at(head.rank);
@@ -186,7 +193,8 @@ Result<bool> is_anything_left(const TraceSource& source, const Clocks& clocks, S
 
 } // namespace
 
-Result<TraceSource> restricted(TraceSource source, const WindowRequest& window, std::string& told) {
+Result<TraceSource> restricted(TraceSource source, const WindowRequest& window,
+                               analysis::Finding& told) {
   const Clocks clocks = fit_clocks(source.ranks);
   NCCLPROBE_TRY_ASSIGN(const TraceExtent extent, extent_of(source, clocks));
   NCCLPROBE_TRY_ASSIGN(const Span span, resolve(window, extent));
@@ -195,8 +203,7 @@ Result<TraceSource> restricted(TraceSource source, const WindowRequest& window, 
     NCCLPROBE_TRY_ASSIGN(const bool any, is_anything_left(source, clocks, span));
     if (!any)
       return fail(empty_window(window, extent));
-    told = fmt::format("window {}: what began in it; losses are those of the whole trace",
-                       window.text);
+    told = {&k_window, {{"window", window.text}}};
     source.load = [load, span, clocks](int rank, Pass pass) -> Result<RankTrace> {
       NCCLPROBE_TRY_ASSIGN(RankTrace trace, load(rank, pass));
       keep_window(trace, clocks.ranks.at(rank), span);
@@ -219,8 +226,12 @@ Result<TraceSource> restricted(TraceSource source, const WindowRequest& window, 
   if (wanted.empty())
     return fail({Errc::not_found, fmt::format("the window {} holds no whole step", window.text),
                  describe(extent)});
-  told = fmt::format("window {}: {} of {} steps, {} to {}; losses are those of the whole trace",
-                     window.text, wanted.size(), extent.steps.size(), first, last);
+  told = {&k_window_of_steps,
+          {{"window", window.text},
+           {"steps", wanted.size()},
+           {"of", extent.steps.size()},
+           {"first", first},
+           {"last", last}}};
   source.load = [load, wanted, clocks](int rank, Pass pass) -> Result<RankTrace> {
     NCCLPROBE_TRY_ASSIGN(RankTrace trace, load(rank, pass));
     keep_steps(trace, clocks.ranks.at(rank), wanted, pass);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/report_value/report_value.h"
 #include "analysis/timeline/activities.h"
 
 #include <cstddef>
@@ -51,6 +52,6 @@ base::Error empty_window(const WindowRequest& window, const TraceExtent& extent)
 // The source without the parts outside the window; of a trace with steps, only whole steps are
 // left. `told`: a description of that. Errors: as resolve(); not_found if nothing is left.
 base::Result<TraceSource> restricted(TraceSource source, const WindowRequest& window,
-                                     std::string& told);
+                                     Finding& told);
 
 } // namespace ncclprobe::analysis::timeline

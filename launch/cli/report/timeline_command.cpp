@@ -8,14 +8,13 @@
 #include "analysis/report/timeline_report.h"
 #include "analysis/report/tracing_section.h"
 #include "analysis/steps/agreement.h"
-#include "base/number_list.h"
+#include "base/name_ranks.h"
+#include "base/text_layout.h"
 #include "base/units.h"
 #include "launch/cli/files/chosen_trace.h"
 #include "launch/cli/files/trace_source.h"
 #include "launch/cli/report/report_command.h"
 #include "model/cell_label.h"
-
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -27,6 +26,25 @@ namespace fs = std::filesystem;
 
 namespace {
 
+using analysis::FindingKind, analysis::Severity;
+
+constexpr FindingKind k_marks_agree{
+    "marks_agree", Severity::note,
+    "cell {cell}: marks and kernels agree within the noise: {in_words}"},
+    k_marks_differ{"marks_differ", Severity::warning,
+                   "cell {cell}: marks and kernels DIFFER by more than the noise (marks also count "
+                   "pauses between kernels): {in_words}"},
+    k_not_traced{"not_traced", Severity::warning, "{who}: missing: {what}"},
+    k_recorder{"recorder", Severity::note, "{who}: recorded by NCCL's profiler plugin{in_words}"},
+    k_trace_cut_short{"trace_cut_short", Severity::warning,
+                      "rank {rank}: its process was killed while it wrote the last {bytes} bytes, "
+                      "which are left out"},
+    k_ranks_chosen{"ranks_chosen", Severity::note,
+                   "figures of {who} alone, of {traced} traced; what is between ranks is found "
+                   "from all"},
+    k_other_trials{"other_traced_trials", Severity::note,
+                   "other traced trials, for --trial: {trials}"};
+
 // Checks that step marks agree with the trace.
 void add_agreement(const model::TrialRecord& trial, const analysis::timeline::Timeline& timeline,
                    analysis::TimelineHeading& heading) {
@@ -36,9 +54,19 @@ void add_agreement(const model::TrialRecord& trial, const analysis::timeline::Ti
     auto quantities =
         analysis::steps::agreement(trial.spec.cells[c].schedule, trial.spec.ranks,
                                    trial.cells[c].marks, timeline, static_cast<int>(c));
-    if (!quantities.empty())
-      heading.notes.push_back(
-          fmt::format("cell {}: {}", c, analysis::steps::agreement_text(quantities)));
+    for (const bool agree : {false, true}) {
+      std::vector<analysis::steps::Agreement> alike;
+      std::vector<std::string> in_words;
+      for (const analysis::steps::Agreement& one : quantities)
+        if (one.agrees() == agree) {
+          alike.push_back(one);
+          in_words.push_back(analysis::steps::in_words(one));
+        }
+      if (!alike.empty())
+        heading.notes.push_back(
+            {agree ? &k_marks_agree : &k_marks_differ,
+             {{"cell", c}, {"quantities", alike}, {"in_words", base::join(in_words, ", ")}}});
+    }
   }
 }
 
@@ -54,34 +82,48 @@ std::string name_of(const model::CellLabel& label) {
 }
 
 // What recorded a captured job's trace; there is no run file that has it.
-std::string recorder_text(std::multimap<std::string, std::string> facts) {
-  std::string text = "recorded by NCCL's profiler plugin";
+analysis::Finding recorder(const std::multimap<std::string, std::string>& facts) {
+  analysis::Finding finding{&k_recorder};
+  std::string text;
   for (auto [name, words] : {std::pair{"plugin_interface", "interface {}"},
                              {"level", "level {}"},
                              {"nccl", "NCCL {}"},
                              {"gpu", "{}"},
                              {"cuda_of_driver", "driver for CUDA {}"}})
-    if (auto found = facts.find(name); found != facts.end())
+    if (auto found = facts.find(name); found != facts.end()) {
       text += ", " + fmt::format(fmt::runtime(words), found->second);
-  return text;
+      finding.values.emplace_back(name, found->second);
+    }
+  finding.values.emplace_back("in_words", std::move(text));
+  return finding;
 }
 
 // The provenance of each rank's trace; ranks with the same one are joined.
 Result<void> add_provenance(const store::TraceFile& file, analysis::TimelineHeading& heading) {
-  std::map<std::string, std::vector<int>> ranks_of;
+  std::vector<std::pair<analysis::Finding, std::vector<int>>> found;
+  auto add = [&](analysis::Finding finding, int rank) {
+    auto same = std::ranges::find_if(found, [&](const auto& other) {
+      return other.first.kind == finding.kind && other.first.values == finding.values;
+    });
+    if (same == found.end())
+      same = found.insert(same, {std::move(finding), {}});
+    same->second.push_back(rank);
+  };
   for (int rank : file.ranks()) {
     NCCLPROBE_TRY_ASSIGN(const auto rows, file.rows<trace::FactRow>(rank));
     std::multimap<std::string, std::string> facts;
     for (const trace::FactRow& row : rows)
       facts.emplace(file.text(row.name), file.text(row.value));
     for (auto [at, end] = facts.equal_range(std::string(trace::k_missing)); at != end; ++at)
-      ranks_of["missing: " + at->second].push_back(rank);
+      add({&k_not_traced, {{"what", at->second}}}, rank);
     if (facts.contains(std::string(trace::k_level))) // only captured jobs have it
-      ranks_of[recorder_text(facts)].push_back(rank);
+      add(recorder(facts), rank);
   }
-  for (const auto& [text, ranks] : ranks_of)
-    heading.notes.push_back(fmt::format("{} {}: {}", ranks.size() == 1 ? "rank" : "ranks",
-                                        base::format_number_list(ranks), text));
+  for (auto& [finding, ranks] : found) {
+    finding.values.emplace_back("who", base::name_ranks(ranks));
+    finding.values.emplace_back("ranks", ranks);
+    heading.notes.push_back(std::move(finding));
+  }
   return {};
 }
 
@@ -89,20 +131,17 @@ Result<analysis::Report> analysed(const store::TraceFile& file, const model::Tri
                                   analysis::TimelineHeading heading, const ReportOptions& request) {
   for (int rank : file.ranks())
     if (std::uint64_t bytes = file.origin(rank).bytes_left_out; bytes > 0)
-      heading.notes.push_back(fmt::format(
-          "rank {}: the last {} bytes are left out, because its process was killed while "
-          "it wrote them",
-          rank, bytes));
+      heading.notes.push_back({&k_trace_cut_short, {{"rank", rank}, {"bytes", bytes}}});
   NCCLPROBE_TRY(add_provenance(file, heading));
   NCCLPROBE_TRY_ASSIGN(auto source, trace_source(file, trial ? &trial->spec : nullptr));
   NCCLPROBE_TRY(check_ranks(file, request.ranks));
   if (!request.ranks.empty())
-    heading.notes.push_back(
-        fmt::format("figures of {} {} only, of {} traced; comparisons between ranks use all ranks",
-                    request.ranks.size() == 1 ? "rank" : "ranks",
-                    base::format_number_list(request.ranks), file.ranks().size()));
+    heading.notes.push_back({&k_ranks_chosen,
+                             {{"who", base::name_ranks(request.ranks)},
+                              {"ranks", request.ranks},
+                              {"traced", file.ranks().size()}}});
   if (request.window) {
-    std::string told;
+    analysis::Finding told;
     NCCLPROBE_TRY_ASSIGN(source, restricted(std::move(source), *request.window, told));
     heading.notes.push_back(std::move(told));
   }
@@ -157,8 +196,7 @@ analysis::TimelineHeading heading_of(const ChosenTrace& chosen, const fs::path& 
       fmt::format("trial {} of {}, level {}", identity.trial, path.string(), identity.level);
   heading.cost = cost_of(*chosen.run, identity.trial);
   if (!chosen.other_trials.empty())
-    heading.notes.push_back(fmt::format("other traced trials (choose one with --trial): {}",
-                                        fmt::join(chosen.other_trials, ", ")));
+    heading.notes.push_back({&k_other_trials, {{"trials", chosen.other_trials}}});
   for (std::size_t i = 0; spec != nullptr && i < spec->cells.size(); ++i)
     heading.cells[static_cast<int>(i)] = name_of(spec->cells[i].label);
   return heading;

@@ -7,6 +7,7 @@
 #include "analysis/timeline/trace_builder.h"
 #include "support/catch.h"
 #include "support/golden.h"
+#include "support/json_schema.h"
 
 #include <sstream>
 
@@ -55,10 +56,12 @@ TraceSource example(bool second_host) {
   return source;
 }
 
+constexpr FindingKind k_left_out{"left_out", Severity::note, "{what} were not traced"};
+
 TimelineHeading heading() {
   return {"trial 7 of run.h5, kernels",
           "+0.3% [0.1, 0.5]",
-          {"NCCL's network events were not traced"},
+          {{&k_left_out, {{"what", "NCCL's network events"}}}},
           {{0, "all_reduce 1M"}, {1, "all_reduce 2M"}}};
 }
 
@@ -124,9 +127,12 @@ TEST_CASE("A rank that left no trace is named, and nobody is late") {
   source.ranks[0].clocks = {{0, 0, 5, 10, trace::ClockKind::globaltimer}};
   const Report report = timeline_report(timeline_of(source), {"job/", "", {}, {}});
   const std::string text = text_of(report);
-  CHECK(ids_of(report) == std::vector<std::string_view>{"no_kernels_traced", "ranks_without_trace",
-                                                        "lateness_unknown"});
-  CHECK(text.find("a communicator of 2 ranks: rank 1 left no trace") != std::string::npos);
+  REQUIRE(ids_of(report) == std::vector<std::string_view>{
+                                "no_kernels_traced", "ranks_without_trace", "lateness_unknown"});
+  CHECK(findings(report)[1]->values == Object{{"communicator_size", 2},
+                                              {"communicators", 1U},
+                                              {"ranks", List{1}},
+                                              {"who", "rank 1"}});
   CHECK(text.find("0.10     -      0.10") != std::string::npos); // all counts as transfer
 }
 
@@ -267,6 +273,31 @@ TEST_CASE("Cells of different kinds share no mean, no sum and no share") {
   CHECK_FALSE(json["ranks"][0].contains("all"));
   CHECK(json["ranks"][0]["cells"].size() == 3);
   CHECK(json["ranks"][0]["cells"][1]["overlap"] == 0);
+}
+
+TEST_CASE("The JSON of timelines has the fields and types of its schema") {
+  support::JsonSchema schema;
+  schema.add_free("values"); // of findings: each kind has its own
+  schema.add_names("severity", Severity{});
+  const auto add = [&](const TraceSource& source, bool keep_steps) {
+    const auto timeline = analyse(source, {.keep_steps = keep_steps});
+    REQUIRE(timeline);
+    schema.add(written(timeline_report(*timeline, heading()), Format::json));
+  };
+  add(example(false), true);
+  add(example(true), false);
+  TraceSource captured = source_of({RankBuilder(), RankBuilder()});
+  add(captured, false); // nothing was traced
+  RankBuilder rank;
+  rank.nccl(1, {100, 200});
+  captured = source_of({rank, rank});
+  for (RankHead& head : captured.ranks)
+    head.clocks = {{0, 0, 5, 10, trace::ClockKind::globaltimer}};
+  add(captured, false);
+  add(source_of({rank}), false); // a rank left no trace
+
+  support::check_document("docs/schemas/timeline.json",
+                          schema.text("ncclprobe report --timeline --format json"));
 }
 
 TEST_CASE("The timeline as JSON has every figure") {

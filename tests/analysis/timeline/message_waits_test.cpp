@@ -144,8 +144,13 @@ TEST_CASE("A kernel with a half that met nobody waits for an unknown time") {
 
   CHECK(into.unmatched_halves() == 1);
   REQUIRE(into.unmatched.size() == 1);
-  CHECK(describe(into.unmatched[0]) == "rank 0's send to 1, number 3 in cell 0, batch 2, step 5: "
-                                       "the other side is not in the trace");
+  const UnmatchedHalf& half = into.unmatched[0];
+  CHECK(half.match == MatchState::alone);
+  CHECK(half.sends);
+  CHECK(half.rank == 0);
+  CHECK(half.peer == 1);
+  CHECK(half.number == 3);
+  CHECK(half.step == StepKey{0, 2, 5});
 }
 
 TEST_CASE("Below twice the clocks' error nobody is waited for") {

@@ -47,6 +47,14 @@ public:
   std::string read(const std::string& name) const {
     return base::value_or_throw(base::read_file(folder_ / name));
   }
+  // Their values by id.
+  nlohmann::json findings(const std::string& arguments) const {
+    CHECK(report(arguments + " --format json") == base::k_exit_ok);
+    nlohmann::json values;
+    for (const auto& one : nlohmann::json::parse(read("stdout"))["findings"])
+      values[one["id"].get<std::string>()] = one["values"];
+    return values;
+  }
   std::filesystem::path path(const std::string& name) const { return folder_ / name; }
 
 private:
@@ -183,8 +191,11 @@ TEST_CASE("some ranks, a window, and a rank that left no trace are told as such"
   }
   write_captured(job.path("captured"), 1);
 
+  const auto chosen = job.findings("captured --ranks 1");
+  REQUIRE(chosen.contains("ranks_chosen"));
+  CHECK(chosen["ranks_chosen"]["ranks"] == nlohmann::json{1});
+  CHECK(chosen["ranks_chosen"]["traced"] == 2);
   CHECK(job.report("captured --ranks 1") == base::k_exit_ok);
-  CHECK_THAT(job.read("stdout"), ContainsSubstring("figures of rank 1 only, of 2 traced"));
   CHECK_THAT(job.read("stdout"), ContainsSubstring("0 copies, 200 NCCL operations"));
   CHECK(job.report("captured --ranks 7") == base::k_exit_usage);
   CHECK_THAT(job.read("stderr"), ContainsSubstring("the trace has no rank 7"));
@@ -194,7 +205,8 @@ TEST_CASE("some ranks, a window, and a rank that left no trace are told as such"
   CHECK_THAT(job.read("stdout"), ContainsSubstring("0 copies, 40 NCCL operations"));
   CHECK_THAT(job.read("stdout"), ContainsSubstring("channels: 100.0% (40 of 40)"));
 
-  CHECK(job.report("half") == base::k_exit_ok);
-  CHECK_THAT(job.read("stdout"),
-             ContainsSubstring("a communicator of 2 ranks: rank 1 left no trace"));
+  const auto half = job.findings("half");
+  REQUIRE(half.contains("ranks_without_trace"));
+  CHECK(half["ranks_without_trace"]["ranks"] == nlohmann::json{1});
+  CHECK(half["ranks_without_trace"]["communicator_size"] == 2);
 }

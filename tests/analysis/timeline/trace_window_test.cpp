@@ -38,7 +38,7 @@ WindowRequest window(const char* text) {
 }
 
 Timeline analysed(const char* text) {
-  std::string told;
+  analysis::Finding told;
   return base::value_or_throw(
       analyse(base::value_or_throw(restricted(two_ranks(), window(text), told))));
 }
@@ -104,10 +104,13 @@ TEST_CASE("A report's window leaves whole steps") {
   }
   CHECK(analysed("step:1-4").ranks[0].kernels == 4);
   CHECK(analysed("0:2.5ms").ranks[1].cells.at(0).steps == 2); // what is cut is left out
-  std::string told;
+  analysis::Finding told;
   CHECK_FALSE(restricted(two_ranks(), window("0:0.1ms"), told));
   REQUIRE(restricted(two_ranks(), window("step:2-3"), told));
-  CHECK(told == "window step:2-3: 2 of 6 steps, 2 to 3; losses are those of the whole trace");
+  CHECK(told.kind->id == "window_of_steps");
+  CHECK(told.values ==
+        analysis::Object{
+            {"window", "step:2-3"}, {"steps", 2U}, {"of", 6U}, {"first", 2U}, {"last", 3U}});
 }
 
 TEST_CASE("Without steps a report's window leaves what began in it") {
@@ -115,9 +118,10 @@ TEST_CASE("Without steps a report's window leaves what began in it") {
   for (std::uint64_t i = 0; i < 10; ++i)
     captured.communicate(
         {static_cast<std::int64_t>(i + 1) * k_ms, static_cast<std::int64_t>(i + 1) * k_ms + 100});
-  std::string told;
+  analysis::Finding told;
   auto source = base::value_or_throw(restricted(source_of({captured}), window("2ms:5ms"), told));
   CHECK(base::value_or_throw(analyse(source)).ranks[0].kernels == 3);
+  CHECK(told.kind->id == "window");
   auto between = restricted(source_of({captured}), window("0.2ms:0.8ms"), told);
   REQUIRE_FALSE(between);
   CHECK(between.error().message == "the window 0.2ms:0.8ms holds nothing");

@@ -8,7 +8,7 @@ import os
 import signal
 import unittest
 
-from program_test_case import SMALL, ProgramTest, mpirun
+from program_test_case import SMALL, ProgramTest, mpirun, read_json
 
 
 def traced(backend="host", repeats=2):
@@ -41,7 +41,7 @@ class Trace(ProgramTest):
         self.assertIn("0 lost + 0 unexplained", text)
         self.assertIn("0 violations in 12 collectives", text)
         self.assertNotIn("SYNTHETIC", text)
-        json.loads(self.timeline("--format", "json"))
+        read_json(self.timeline("--format", "json"))
 
     def test_one_supervisor_leaves_whole_traces_and_their_cost(self):
         self.check_whole_traces_and_their_cost(())
@@ -60,7 +60,7 @@ class Trace(ProgramTest):
     def test_made_up_times_say_so_wherever_they_appear(self):
         self.measure("--ranks", "2", *traced("synthetic"))
         self.assertIn("SYNTHETIC", self.timeline())
-        self.assertIn("SYNTHETIC", json.loads(self.timeline("--format", "json"))["timeline"])
+        self.assertIn("SYNTHETIC", read_json(self.timeline("--format", "json"))["timeline"])
         self.export("--chrome", "out.json")
         self.assertIn("synthetic", (self.folder / "out.json").read_text())
 
@@ -74,7 +74,7 @@ class Trace(ProgramTest):
     def test_kernels_that_never_run_alone_are_compared_with_the_cell_that_leaves_the_rest_out(self):
         self.measure("--backend", "synthetic", "--ranks", "2", "--trace", "kernels", "--repeat", "1", "--batches", "2",
                      "--workload", "ddp", "--model", "resnet50", "--no-sweep")
-        timeline = json.loads(self.timeline("--format", "json"))
+        timeline = read_json(self.timeline("--format", "json"))
         names = {cell["cell"]: cell["name"] for rank in timeline["ranks"] for cell in rank["cells"]}
         compared = [one for one in timeline["slowdowns"] if one["ratio"] is not None]
         self.assertTrue(any(one["communication"] for one in compared))
@@ -96,7 +96,7 @@ class Trace(ProgramTest):
             if step["parts"] != "all" or len(step["ranks"]) != 2:
                 continue
             compared += 1
-            timeline = json.loads(self.timeline("--trial", str(kernels["trial"]), "--format", "json"))
+            timeline = read_json(self.timeline("--trial", str(kernels["trial"]), "--format", "json"))
             cells = [cell for rank in timeline["ranks"] for cell in rank["cells"] if "all, 2 ranks" in cell["name"]]
             self.assertEqual(len(cells), 2)
             steps = sum(cell["steps"] for cell in cells)
