@@ -62,7 +62,8 @@ void check_addresses(const std::vector<HostAddress>& addresses, Findings& into) 
     if (same.size() > 1 && !address.starts_with("127."))
       into.add({"D18",
                 Severity::fail,
-                fmt::format("several hosts have the same address, {}", address),
+                What("same_address", "several hosts have the same address, {address}",
+                     {{"address", address}}),
                 lines_of(same),
                 "each host connects to itself: the start hangs or ends with 'connection refused'",
                 "export NCCL_SOCKET_IFNAME=NAME (Gloo: GLOO_SOCKET_IFNAME) with the interface that "
@@ -80,13 +81,11 @@ void check_mtu(const std::vector<HostAddress>& addresses, Findings& into) {
     return;
   into.add({"D18",
             Severity::warn,
-            "hosts send packets of different sizes (MTU)",
+            {"mtu_differs", "hosts send packets of different sizes (MTU)"},
             lines_of(addresses),
             "if a device between them drops large packets, small messages work and large ones "
             "hang; the smaller size is also slower",
-            fmt::format("ip link set dev NAME mtu {} where it differs", *sizes.begin()),
-            {},
-            {}});
+            fmt::format("ip link set dev NAME mtu {} where it differs", *sizes.begin())});
 }
 
 // Programs that listen under a host's name may get the loopback address, which no other host
@@ -101,17 +100,16 @@ void check_names(const Case& one, Findings& into) {
           return each.starts_with("127.") || each == "::1";
         });
     if (loopback_alone)
-      into.add_host(survey, {"D18",
-                             Severity::warn,
-                             "/etc/hosts maps the host's own name to the loopback address",
-                             {fmt::format("{} is {} there", survey.inventory.hostname,
-                                          fmt::join(addresses, ", "))},
-                             "NCCL and Gloo choose by interface, but programs that use this name "
-                             "(MASTER_ADDR, tcp://NAME) listen where no other host can connect",
-                             "set the name's address in /etc/hosts to the host's network address, "
-                             "or use the address itself as MASTER_ADDR",
-                             {},
-                             {}});
+      into.add_host(
+          survey,
+          {"D18",
+           Severity::warn,
+           {"name_is_loopback", "/etc/hosts maps the host's own name to the loopback address"},
+           {fmt::format("{} is {} there", survey.inventory.hostname, fmt::join(addresses, ", "))},
+           "NCCL and Gloo choose by interface, but programs that use this name "
+           "(MASTER_ADDR, tcp://NAME) listen where no other host can connect",
+           "set the name's address in /etc/hosts to the host's network address, "
+           "or use the address itself as MASTER_ADDR"});
   }
 }
 
@@ -123,12 +121,10 @@ void check_same_interfaces(const std::vector<HostAddress>& addresses, Findings& 
   if (names.size() > 1)
     into.add({"D18",
               Severity::warn,
-              "ranks would use network interfaces with different names",
+              {"interface_names_differ", "ranks would use network interfaces with different names"},
               lines_of(addresses),
               "if they are not on one network, the start hangs",
-              "export NCCL_SOCKET_IFNAME=NAME on all ranks, with an interface that they share",
-              {},
-              {}});
+              "export NCCL_SOCKET_IFNAME=NAME on all ranks, with an interface that they share"});
 }
 
 // Gloo's configured interface must exist. NCCL's choice is checked on every host.
@@ -144,17 +140,15 @@ void check_gloo(const Case& one, Findings& into) {
       seen.push_back(fmt::format("there is {} {}{}", each.name, fmt::join(each.addresses, " "),
                                  each.running ? "" : " (not running)"));
     into.add(survey,
-             {"D18",
-              Severity::fail,
-              named != nullptr
-                  ? fmt::format("GLOO_SOCKET_IFNAME={} is not a running interface", named->value)
-                  : "no running network interface is reachable from other hosts",
-              seen,
-              "Gloo does not start",
+             {"D18", Severity::fail,
+              named != nullptr ? What("gloo_interface_not_running",
+                                      "GLOO_SOCKET_IFNAME={name} is not a running interface",
+                                      {{"name", named->value}})
+                               : What("no_interface_for_gloo",
+                                      "no running network interface is reachable from other hosts"),
+              seen, "Gloo does not start",
               named != nullptr ? "unset GLOO_SOCKET_IFNAME, or name one of these"
-                               : "ip addr; ip link set NAME up",
-              {},
-              {}});
+                               : "ip addr; ip link set NAME up"});
   }
 }
 
@@ -184,22 +178,19 @@ void check_connections(const Case& one, Findings& into) {
   const char* variable = gloo ? "GLOO_SOCKET_IFNAME" : "NCCL_SOCKET_IFNAME";
   if (!broken.empty())
     into.add({"D18", Severity::fail,
-              fmt::format("ranks cannot connect over the interfaces that {} would choose", library),
+              What("ranks_cannot_connect",
+                   "ranks cannot connect over the interfaces that {library} would choose",
+                   {{"library", library}}),
               broken, "the start hangs until its retries are exhausted",
               fmt::format("check links, firewalls and routes between these addresses (ip -br link; "
                           "ip route get ADDRESS; nft list ruleset); or export {}=NAME",
                           variable),
               ranks, hosts});
   else if (!one.connections.empty())
-    into.add({"D18",
-              Severity::ok,
-              fmt::format("{} connections between ranks over these interfaces carried data",
-                          one.connections.size()),
-              {},
-              "",
-              "",
-              {},
-              {}});
+    into.add({"D18", Severity::ok,
+              What("ranks_connected",
+                   "{connections} connections between ranks over these interfaces carried data",
+                   {{"connections", one.connections.size()}})});
 }
 
 } // namespace

@@ -265,7 +265,8 @@ void check_chains(const Case& one, Findings& into) {
     }
     into.add({"D29",
               all == Answer::yes ? Severity::ok : Severity::info,
-              fmt::format("{}: {}", chain.feature, word_of(all)),
+              What("feature", "{feature}: {state}",
+                   {{"feature", chain.feature}, {"state", word_of(all)}}),
               seen,
               "",
               "",

@@ -41,27 +41,22 @@ void judge_runtime(const model::Survey& survey, const char* id, const VersionNum
                   driver_cuda_version(survey), cuda.text(), where),
       fmt::format("all features from driver {}, minimum driver {}", text_of(fit.full),
                   text_of(fit.least))};
-  const std::string what = fmt::format("driver support for the {}: {}; {}", runtime,
-                                       to_string(fit.verdict), advice.newest_text);
+  const What what(
+      "driver_support", "driver support for the {runtime}: {verdict}; {newest}",
+      {{"runtime", runtime}, {"verdict", to_string(fit.verdict)}, {"newest", advice.newest_text}});
   using enum knowledge::DriverVerdict;
   switch (fit.verdict) {
   case full:
-    into.add(survey, {id, Severity::ok, what, seen, "", "", {}, {}});
+    into.add(survey, {id, Severity::ok, what, seen});
     break;
   case minor_compat:
   case forward_compat:
   case insufficient:
-    into.add(survey, {id,
-                      fit.verdict == insufficient ? Severity::fail : Severity::warn,
-                      what,
-                      seen,
-                      fit.meaning,
-                      remedies_text(advice),
-                      {},
-                      {}});
+    into.add(survey, {id, fit.verdict == insufficient ? Severity::fail : Severity::warn, what, seen,
+                      fit.meaning, remedies_text(advice)});
     break;
   case unknown:
-    into.add(survey, {id, Severity::unknown, what, seen, "", "", {}, {}});
+    into.add(survey, {id, Severity::unknown, what, seen});
     break;
   }
 }
@@ -75,12 +70,10 @@ void check_driver_fit(const model::Survey& survey, Findings& into) {
   if (!driver || !cuda) {
     into.add(survey, {"D04",
                       Severity::unknown,
-                      "the versions of driver and runtime are unknown",
+                      {"versions_unknown", "the versions of driver and runtime are unknown"},
                       {},
                       "",
-                      "nvidia-smi",
-                      {},
-                      {}});
+                      "nvidia-smi"});
     return;
   }
   judge_runtime(survey, "D04", *driver, *cuda, "CUDA runtime", runtime->path, into);
@@ -140,39 +133,35 @@ void check_code(const model::Survey& survey, const char* id, const Code& code,
   for (const std::string& text : capabilities) {
     auto capability = knowledge::parse_compute_capability(text);
     if (!capability || (code.cubins.empty() && code.ptx.empty())) {
-      into.add(survey, {id,
-                        Severity::unknown,
-                        fmt::format("the GPU code in {} is unknown", who),
-                        {},
-                        "",
-                        "",
-                        {},
-                        {}});
+      into.add(survey, {id, Severity::unknown,
+                        What("code_unknown", "the GPU code in {who} is unknown", {{"who", who}})});
       continue;
     }
     knowledge::CodeFit fit = knowledge::judge_code(*capability, code.cubins, code.ptx);
     using enum knowledge::CodeVerdict;
     if (fit.verdict == none) {
       auto misfit = knowledge::why_no_code(*capability, code.cubins, code.ptx);
-      into.add(survey, {id,
-                        Severity::fail,
-                        fmt::format("{} has no code for compute capability {}: {}", who, text,
-                                    knowledge::misfit_text(misfit)),
-                        {seen},
-                        "'no kernel image is available for execution on the device'",
-                        remedy(*capability, misfit),
-                        {},
-                        {}});
+      into.add(
+          survey,
+          {id,
+           Severity::fail,
+           What("no_code", "{who} has no code for compute capability {capability}: {misfit}",
+                {{"who", who}, {"capability", text}, {"misfit", knowledge::misfit_text(misfit)}}),
+           {seen},
+           "'no kernel image is available for execution on the device'",
+           remedy(*capability, misfit)});
     } else {
-      into.add(survey, {id,
-                        fit.verdict == ptx_jit ? Severity::info : Severity::ok,
-                        fmt::format("on compute capability {} {} runs its code for {} ({})", text,
-                                    who, fit.via ? fit.via->sm() : "?", to_string(fit.verdict)),
-                        {seen},
-                        fit.verdict == ptx_jit ? "the driver compiles it at the first start" : "",
-                        "",
-                        {},
-                        {}});
+      into.add(survey,
+               {id,
+                fit.verdict == ptx_jit ? Severity::info : Severity::ok,
+                What("code_runs",
+                     "on compute capability {capability} {who} runs its code for {sm} ({verdict})",
+                     {{"capability", text},
+                      {"who", who},
+                      {"sm", fit.via ? fit.via->sm() : "?"},
+                      {"verdict", to_string(fit.verdict)}}),
+                {seen},
+                fit.verdict == ptx_jit ? "the driver compiles it at the first start" : ""});
     }
   }
 }
@@ -223,13 +212,16 @@ Code code_of_torch(const PythonTorch& torch, knowledge::CpuKind cpu, std::string
 }
 
 void check_torch(const model::Survey& survey, const PythonTorch& torch, Findings& into) {
-  auto add = [&](Severity severity, const std::string& what, std::vector<std::string> seen,
+  auto add = [&](Severity severity, What what, std::vector<std::string> seen,
                  const std::string& cost, const std::string& fix) {
-    into.add_host(survey, {"D26", severity, what, std::move(seen), cost, fix, {}, {}});
+    into.add_host(survey, {"D26", severity, std::move(what), std::move(seen), cost, fix});
   };
   if (!torch.problem.empty()) {
-    add(Severity::fail, fmt::format("{} cannot load PyTorch", torch.interpreter), {torch.problem},
-        "programs that run with this interpreter have no PyTorch",
+    add(Severity::fail,
+        {"torch_not_loadable",
+         "{interpreter} cannot load PyTorch",
+         {{"interpreter", torch.interpreter}}},
+        {torch.problem}, "programs that run with this interpreter have no PyTorch",
         "name the interpreter of the right environment: --python PATH");
     return;
   }
@@ -240,16 +232,23 @@ void check_torch(const model::Survey& survey, const PythonTorch& torch, Findings
   bool gpus = !survey.inventory.gpus.empty();
   auto cuda = knowledge::parse_version(torch.cuda);
   if (!cuda) {
-    add(gpus ? Severity::fail : Severity::info, name + " is built without CUDA", {where},
+    add(gpus ? Severity::fail : Severity::info,
+        {"torch_without_cuda", "{torch} is built without CUDA", {{"torch", name}}}, {where},
         gpus ? "it cannot use the GPUs of this host" : "",
         gpus ? "install a wheel with a CUDA tag (cu...) from PyTorch's own index" : "");
     return;
   }
   if (!gpus) {
-    add(Severity::info, name + " is built for CUDA, but no GPU is visible here", {where}, "", "");
+    add(Severity::info,
+        {"torch_without_gpu",
+         "{torch} is built for CUDA, but no GPU is visible here",
+         {{"torch", name}}},
+        {where}, "", "");
     return;
   }
-  add(Severity::ok, fmt::format("{} for CUDA {}", name, cuda->text()), {where}, "", "");
+  add(Severity::ok,
+      {"torch_cuda", "{torch} for CUDA {cuda}", {{"torch", name}, {"cuda", cuda->text()}}}, {where},
+      "", "");
   if (auto driver = knowledge::parse_version(driver_version(survey)))
     judge_runtime(survey, "D26", *driver, *cuda, "PyTorch's CUDA runtime", torch.path, into);
   std::string source;
@@ -265,7 +264,10 @@ void check_torch(const model::Survey& survey, const PythonTorch& torch, Findings
   auto ours = knowledge::parse_version(nccl == nullptr ? "" : nccl->version);
   auto its = knowledge::parse_version(torch.nccl);
   if (ours && its && *ours != *its)
-    add(Severity::info, "PyTorch uses another NCCL than the one measured here",
+    add(Severity::info,
+        {"torch_other_nccl",
+         "PyTorch uses another NCCL than the one measured here",
+         {{"torch", its->text()}, {"measured", ours->text()}}},
         {fmt::format("PyTorch: {}, ncclprobe: {} at {}", its->text(), ours->text(), nccl->path)},
         "the results may not apply to training",
         "ncclprobe --library nccl=PATH with PyTorch's libnccl.so.2");

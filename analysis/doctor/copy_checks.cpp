@@ -48,14 +48,14 @@ Pairs sort_pairs(const SmokeTest& copies) {
 
 // Nothing was copied, which proves nothing about copies.
 void judge_start(const SmokeTest& copies, Findings& into) {
-  Finding finding{"D36",
-                  Severity::fail,
-                  "no GPU-to-GPU copy was tried: the trial ended before the first",
-                  {copies.outcome.reason},
-                  "whether GPUs can copy to each other is unknown",
-                  "ncclprobe p2p --methods ce,staged",
-                  copies.outcome.ranks,
-                  {}};
+  Finding finding{
+      "D36",
+      Severity::fail,
+      {"copies_not_tried", "no GPU-to-GPU copy was tried: the trial ended before the first"},
+      {copies.outcome.reason},
+      "whether GPUs can copy to each other is unknown",
+      "ncclprobe p2p --methods ce,staged",
+      copies.outcome.ranks};
   finding.evidence.insert(finding.evidence.end(), copies.last_words.begin(),
                           copies.last_words.end());
   finding.symptom = Symptom::did_not_start;
@@ -69,25 +69,22 @@ void judge(const SmokeTest& copies, Findings& into) {
   if (!pairs.wrong.empty()) {
     Finding finding{"D36",
                     Severity::fail,
-                    "GPU-to-GPU copies deliver wrong data",
+                    {"copies_wrong", "GPU-to-GPU copies deliver wrong data"},
                     pairs.wrong,
                     "every result of these GPUs is in doubt",
                     "export NCCL_P2P_DISABLE=1 until the cause is known; ncclprobe p2p --methods "
-                    "ce,staged shows whether only direct copies are wrong",
-                    {},
-                    {}};
+                    "ce,staged shows whether only direct copies are wrong"};
     finding.symptom = Symptom::wrong_data;
     into.add(std::move(finding));
   }
   if (!pairs.failed.empty()) {
     Finding finding{"D36",
                     Severity::fail,
-                    "GPU-to-GPU copies fail",
+                    {"copies_fail", "GPU-to-GPU copies fail"},
                     pairs.failed,
                     "NCCL fails too, or sends the data through host memory",
                     "nvidia-smi topo -p2p rw; ncclprobe p2p --methods ce,staged",
-                    copies.outcome.ranks,
-                    {}};
+                    copies.outcome.ranks};
     finding.evidence.insert(finding.evidence.end(), copies.last_words.begin(),
                             copies.last_words.end());
     finding.symptom = symptom_of(copies.outcome.kind);
@@ -98,22 +95,13 @@ void judge(const SmokeTest& copies, Findings& into) {
   if (!pairs.impossible.empty())
     into.add({"D36",
               Severity::info,
-              "GPU-to-GPU copies could not be tried",
-              pairs.impossible,
-              "",
-              "",
-              {},
-              {}});
+              {"copies_impossible", "GPU-to-GPU copies could not be tried"},
+              pairs.impossible});
   if (pairs.wrong.empty() && pairs.failed.empty() && pairs.right > 0)
-    into.add({"D36",
-              Severity::ok,
-              fmt::format("{} copies between all pairs of GPUs on each host delivered correct data",
-                          pairs.right),
-              {},
-              "",
-              "",
-              {},
-              {}});
+    into.add({"D36", Severity::ok,
+              What("copies_right",
+                   "{copies} copies between all pairs of GPUs on each host delivered correct data",
+                   {{"copies", pairs.right}})});
 }
 
 } // namespace

@@ -38,17 +38,15 @@ void check_inventory(const Case& one, Findings& into) {
           survey,
           {"D03",
            Severity::warn,
-           "the GPUs of a host are different models",
+           {"gpu_models_differ", "the GPUs of a host are different models"},
            {text},
            "collectives run at the speed of the slowest GPU; NVLink and P2P need equal models",
-           "CUDA_VISIBLE_DEVICES=... with GPUs of one model",
-           {},
-           {}});
+           "CUDA_VISIBLE_DEVICES=... with GPUs of one model"});
     else
-      into.add(survey, {"D03", Severity::ok, text, {}, "", "", {}, {}});
+      into.add(survey, {"D03", Severity::ok, What("gpus", "{gpus}", {{"gpus", text}})});
   }
   if (!any)
-    into.add({"D03", Severity::info, "no rank sees a GPU", {}, "", "", {}, {}});
+    into.add({"D03", Severity::info, {"no_gpu_visible", "no rank sees a GPU"}});
 }
 
 // Processes as evidence, one per line: "pid 71 python 300 MiB".
@@ -66,22 +64,24 @@ void check_sharing(const model::Survey& survey, Findings& into) {
     alone = alone && gpu.compute_mode != "prohibited" && gpu.mig != true &&
             gpu.mps_clients != true && (!gpu.processes || gpu.processes->empty());
     if (gpu.compute_mode == "prohibited")
-      gpus.bad("D08", Severity::fail, "a GPU's compute mode is 'prohibited'", gpu, "",
+      gpus.bad("D08", Severity::fail,
+               {"compute_prohibited", "a GPU's compute mode is 'prohibited'"}, gpu, "",
                "no program can use it", "nvidia-smi -i GPUS -c DEFAULT (administrator)");
     else if (exclusive)
-      gpus.bad("D08", Severity::info, "GPUs accept one process each (exclusive compute mode)", gpu,
+      gpus.bad("D08", Severity::info,
+               {"compute_exclusive", "GPUs accept one process each (exclusive compute mode)"}, gpu,
                "", "a second process on the GPU fails with 'device busy'", "");
     if (gpu.mig == true)
-      gpus.bad("D08", Severity::warn, "MIG is on", gpu, "",
+      gpus.bad("D08", Severity::warn, {"mig_on", "MIG is on"}, gpu, "",
                "NCCL before 2.30 can use only one instance of a GPU, and instances have no P2P",
                "nvidia-smi -i GPUS -mig 0 (administrator, no process on the GPU)");
     if (gpu.mps_clients == true)
-      gpus.bad("D08", Severity::warn, "processes share a GPU through MPS", gpu, "",
+      gpus.bad("D08", Severity::warn, {"mps_shared", "processes share a GPU through MPS"}, gpu, "",
                "other processes' kernels run between ours: times are unreliable", "");
     if (gpu.processes)
       for (const model::GpuProcess& process : *gpu.processes)
-        gpus.bad("D08", Severity::warn, "other processes use the GPUs", gpu, text_of(process),
-                 "they disturb measurements and use GPU memory",
+        gpus.bad("D08", Severity::warn, {"other_processes", "other processes use the GPUs"}, gpu,
+                 text_of(process), "they disturb measurements and use GPU memory",
                  "nvidia-smi; wait until they end, or choose other GPUs with CUDA_VISIBLE_DEVICES");
   }
   gpus.finish(into);
@@ -90,15 +90,10 @@ void check_sharing(const model::Survey& survey, Findings& into) {
   bool told = std::any_of(survey.health.begin(), survey.health.end(),
                           [](const model::GpuHealth& gpu) { return gpu.processes.has_value(); });
   if (alone)
-    into.add_host(survey, {"D08",
-                           told ? Severity::ok : Severity::unknown,
-                           told ? "no other process uses the GPUs"
-                                : "NVML does not report which processes use the GPUs",
-                           {},
-                           "",
-                           "",
-                           {},
-                           {}});
+    into.add_host(survey, {"D08", told ? Severity::ok : Severity::unknown,
+                           told ? What("gpus_alone", "no other process uses the GPUs")
+                                : What("processes_unknown",
+                                       "NVML does not report which processes use the GPUs")});
 }
 
 void check_memory(const model::Survey& survey, Findings& into) {
@@ -116,30 +111,24 @@ void check_memory(const model::Survey& survey, Findings& into) {
   if (seen.empty())
     into.add(survey, {"D20",
                       Severity::unknown,
-                      "NVML does not report how much memory is free",
-                      {},
-                      "",
-                      "",
-                      {},
-                      {}});
+                      {"memory_unknown", "NVML does not report how much memory is free"}});
   else if (short_of)
-    into.add(survey, {"D20",
-                      Severity::fail,
-                      "a GPU has less free memory than NCCL and CUDA need to start",
-                      seen,
-                      "out of memory in ncclCommInitRank",
-                      "nvidia-smi shows which processes use it",
-                      {},
-                      {}});
+    into.add(survey,
+             {"D20",
+              Severity::fail,
+              {"memory_short", "a GPU has less free memory than NCCL and CUDA need to start"},
+              seen,
+              "out of memory in ncclCommInitRank",
+              "nvidia-smi shows which processes use it"});
   else
-    into.add(survey, {"D20", Severity::ok, "GPU memory is free", {}, "", "", {}, {}});
+    into.add(survey, {"D20", Severity::ok, {"memory_free", "GPU memory is free"}});
 }
 
 void check_memory_pools(const model::Survey& survey, Findings& into) {
   GpuFindings gpus(survey);
   for (const model::GpuHealth& gpu : survey.health)
     if (gpu.memory_pools == false)
-      gpus.bad("D20", Severity::warn, "GPUs without memory pools", gpu,
+      gpus.bad("D20", Severity::warn, {"no_memory_pools", "GPUs without memory pools"}, gpu,
                "CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED is 0",
                "cudaMallocAsync fails ('operation not supported'), and everything that uses it",
                "use another allocator (in PyTorch, remove "
@@ -164,15 +153,12 @@ void check_communicators(const Case& one, Findings& into) {
   std::vector<std::string> seen;
   for (const CommunicatorMemory& memory : largest->communicators)
     seen.push_back(fmt::format("rank {}: {} MiB", memory.rank, memory.bytes >> 20));
-  into.add({"D20",
-            Severity::info,
-            fmt::format("connecting {} ranks with NCCL takes {} MiB of each GPU's memory",
-                        largest->ranks, most >> 20),
+  into.add({"D20", Severity::info,
+            What("communicator_memory",
+                 "connecting {ranks} ranks with NCCL takes {mib} MiB of each GPU's memory",
+                 {{"ranks", largest->ranks}, {"mib", most >> 20}}),
             seen,
-            "this memory is not available for data; the first collective of each kind takes more",
-            "",
-            {},
-            {}});
+            "this memory is not available for data; the first collective of each kind takes more"});
 }
 
 struct HostRanks {
@@ -216,8 +202,9 @@ void check_affinity(const Case& one, Findings& into) {
     good = false;
     into.add({"D24",
               bad ? Severity::warn : Severity::info,
-              fmt::format("{} for {}", base::count_of(cpus.size(), "CPU", "CPUs"),
-                          base::count_of(ranks.size(), "rank", "ranks")),
+              What("cpus_for_ranks", "{cpus} for {ranks}",
+                   {{"cpus", base::count_of(cpus.size(), "CPU", "CPUs")},
+                    {"ranks", base::count_of(ranks.size(), "rank", "ranks")}}),
               {fmt::format("{}: CPUs {}", host, model::format_ranks(cpus))},
               "a rank has at least two busy threads (kernel launches, NCCL's proxy): they wait for "
               "each other",
@@ -232,7 +219,7 @@ void check_affinity(const Case& one, Findings& into) {
     good = false;
     into.add({"D24",
               Severity::warn,
-              "ranks are restricted to CPUs far from their GPUs",
+              {"cpus_far", "ranks are restricted to CPUs far from their GPUs"},
               away,
               "every launch, and every copy through the host, takes longer",
               "ncclprobe topo --placement, or mpirun --bind-to none",
@@ -240,14 +227,10 @@ void check_affinity(const Case& one, Findings& into) {
               {host->hostname}});
   }
   if (good)
-    into.add({"D24",
-              Severity::ok,
-              "every rank has enough CPUs, and none is known to be far from its GPU",
-              {},
-              "",
-              "",
-              {},
-              {}});
+    into.add(
+        {"D24",
+         Severity::ok,
+         {"cpus_near", "every rank has enough CPUs, and none is known to be far from its GPU"}});
 }
 
 } // namespace

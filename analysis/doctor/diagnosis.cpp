@@ -80,7 +80,7 @@ std::string meaning_of(const Case& one, const Finding& root) {
     return wrong ? "direct GPU-to-GPU copies deliver wrong data: " + root.fix
                  : "GPUs cannot copy to each other: " + root.fix;
   if (root.id == "D27" && one.smoke_tests.empty())
-    return root.what;
+    return root.what.text;
   if (root.id == "D27")
     return wrong ? "collectives deliver wrong data: do not use results from this machine"
                  : "each part looks right, but together they fail: see the workers' last output";
@@ -104,7 +104,7 @@ std::string conclude(const Case& one, const Finding& root, const std::vector<Fin
         continue;
       bool possible =
           std::ranges::find(other.may_be_of, reference_to(root)) != other.may_be_of.end();
-      (possible ? maybe : apart).push_back(fmt::format("{}, {}", other.id, other.what));
+      (possible ? maybe : apart).push_back(fmt::format("{}, {}", other.id, other.what.text));
     }
   if (!maybe.empty())
     text += fmt::format(". It may also have caused (not proven): {}", fmt::join(maybe, "; "));
@@ -139,12 +139,12 @@ Diagnosis diagnose(const Case& one, const std::vector<Finding>& findings) {
     bool follows = found != nullptr && !found->follows_from.empty();
     if (found != nullptr) {
       if (found->severity != Severity::info) // informational findings give no reason
-        step.because = found->what;
+        step.because = found->what.text;
       if (follows)
         step.because += "; caused by " + found->follows_from;
       bool nothing_to_ask = found->id == "D02" && found->severity == Severity::info; // no GPU
       if (nothing_to_ask)
-        step.because = found->what;
+        step.because = found->what.text;
       step.answer = nothing_to_ask                         ? Step::Answer::not_asked
                     : found->severity == Severity::fail    ? Step::Answer::no
                     : found->severity == Severity::unknown ? Step::Answer::unknown

@@ -63,10 +63,10 @@ std::vector<std::string> evidence_lines(const Finding& finding) {
 }
 
 void add_finding(const Finding& finding, int ranks, std::size_t hosts, Section& to) {
-  to.add(
-      fmt::format("{:<8}{}", word_of(finding.severity), finding.id),
-      fmt::format("{}: {}{}", check_name(finding.id), finding.what, where(finding, ranks, hosts)),
-      12);
+  to.add(fmt::format("{:<8}{}", word_of(finding.severity), finding.id),
+         fmt::format("{}: {}{}", check_name(finding.id), finding.what.text,
+                     where(finding, ranks, hosts)),
+         12);
   if (finding.severity == Severity::ok) // its evidence is in the JSON
     return;
   to.add_each("          seen", evidence_lines(finding), k_detail_hang);
@@ -84,6 +84,9 @@ void add_finding(const Finding& finding, int ranks, std::size_t hosts, Section& 
 TablePtr finding_table(const std::vector<Finding>& findings) {
   TableOf<Finding> table(findings);
   table.add_fields();
+  table.add("kind", [](const Finding& one) { return one.what.kind; });
+  table.add("what", [](const Finding& one) { return one.what.text; });
+  table.add("values", [](const Finding& one) { return one.what.values; }).nested();
   table.add("check", [](const Finding& one) { return check_name(one.id); });
   return table.table();
 }

@@ -26,8 +26,8 @@ void check_module(const Case& one, const model::Survey& survey, Findings& into) 
         survey,
         {"D02",
          Severity::fail,
-         mismatch ? "the kernel module and NVML have different versions"
-                  : "the kernel module is loaded, but NVML does not start",
+         mismatch ? What("nvml_mismatch", "the kernel module and NVML have different versions")
+                  : What("nvml_fails", "the kernel module is loaded, but NVML does not start"),
          {"kernel module " + module, nvml->problem},
          mismatch ? "CUDA does not start either: after an update the old module is still loaded"
                   : "CUDA may not start either",
@@ -35,9 +35,7 @@ void check_module(const Case& one, const model::Survey& survey, Findings& into) 
              ? "reboot, or rmmod and modprobe nvidia while no process uses a GPU; in a container: "
                "the host's driver and the container's libraries must have the same version"
              : "nvidia-smi; dmesg | grep -i nvrm; ncclprobe doctor --log - explains NVML's "
-               "messages",
-         {},
-         {}});
+               "messages"});
     return;
   }
   if (module.empty() || driver.empty())
@@ -45,22 +43,16 @@ void check_module(const Case& one, const model::Survey& survey, Findings& into) 
   if (module != driver)
     into.add(survey, {"D02",
                       Severity::fail,
-                      "kernel module and user libraries of the driver have different versions",
+                      {"driver_mismatch",
+                       "kernel module and user libraries of the driver have different versions"},
                       {fmt::format("kernel module {}, user libraries {}", module, driver)},
                       "'Driver/library version mismatch' at the next start of NVML or CUDA",
-                      "reboot to load the installed driver's module",
-                      {},
-                      {}});
+                      "reboot to load the installed driver's module"});
   else
-    into.add(survey, {"D02",
-                      Severity::ok,
-                      fmt::format("driver {} ({} module), libraries of the same version", driver,
-                                  host->driver.flavour),
-                      {},
-                      "",
-                      "",
-                      {},
-                      {}});
+    into.add(survey, {"D02", Severity::ok,
+                      What("driver_matches",
+                           "driver {driver} ({flavour} module), libraries of the same version",
+                           {{"driver", driver}, {"flavour", host->driver.flavour}})});
 }
 
 void check_present(const Case& one, const model::Survey& survey, Findings& into) {
@@ -68,12 +60,10 @@ void check_present(const Case& one, const model::Survey& survey, Findings& into)
   if (!survey.problem.empty()) {
     into.add(survey, {"D02",
                       Severity::fail,
-                      "the process that examines the GPUs crashes",
+                      {"inventory_crashes", "the process that examines the GPUs crashes"},
                       {survey.problem},
                       "other CUDA programs may crash too",
-                      "nvidia-smi; dmesg | tail: do these respond?",
-                      {},
-                      {}});
+                      "nvidia-smi; dmesg | tail: do these respond?"});
     return;
   }
   int on_bus = host == nullptr ? 0 : host->driver.nvidia_pci_devices;
@@ -84,12 +74,8 @@ void check_present(const Case& one, const model::Survey& survey, Findings& into)
   if (on_bus == 0 && (host == nullptr || host->driver.device_files.empty())) {
     into.add(survey, {"D02",
                       Severity::info,
-                      "this host has no NVIDIA GPU",
-                      {survey.inventory.nvidia_problem},
-                      "",
-                      "",
-                      {},
-                      {}});
+                      {"no_nvidia_gpu", "this host has no NVIDIA GPU"},
+                      {survey.inventory.nvidia_problem}});
     return;
   }
   bool module_there = host != nullptr && !host->driver.module_version.empty();
@@ -101,14 +87,13 @@ void check_present(const Case& one, const model::Survey& survey, Findings& into)
       base::count_of(static_cast<std::size_t>(on_bus), "NVIDIA GPU", "NVIDIA GPUs") +
           " on the PCI bus"};
   if (survey.inventory.worker_version.find("not built") != std::string::npos) {
-    into.add(survey, {"D02",
-                      Severity::unknown,
-                      "there are GPUs, but this ncclprobe is built without CUDA",
-                      seen,
-                      "",
-                      "build with -DNCCLPROBE_NVIDIA=ON",
-                      {},
-                      {}});
+    into.add(survey,
+             {"D02",
+              Severity::unknown,
+              {"built_without_cuda", "there are GPUs, but this ncclprobe is built without CUDA"},
+              seen,
+              "",
+              "build with -DNCCLPROBE_NVIDIA=ON"});
     return;
   }
   const model::Setting* visible = survey.variable("CUDA_VISIBLE_DEVICES");
@@ -119,24 +104,21 @@ void check_present(const Case& one, const model::Survey& survey, Findings& into)
   if (module_there)
     into.add(survey, {"D02",
                       Severity::fail,
-                      "the driver is loaded, but CUDA finds no usable GPU",
+                      {"cuda_finds_no_gpu", "the driver is loaded, but CUDA finds no usable GPU"},
                       seen,
                       "nothing runs on the GPUs",
                       hidden ? "unset CUDA_VISIBLE_DEVICES"
                              : "nvidia-smi -L lists the GPUs; systemctl status "
-                               "nvidia-fabricmanager; docker run --gpus all",
-                      {},
-                      {}});
+                               "nvidia-fabricmanager; docker run --gpus all"});
   else
-    into.add(survey, {"D02",
-                      Severity::fail,
-                      "there are GPUs, but NVIDIA's kernel module is not loaded",
-                      seen,
-                      "nothing runs on the GPUs",
-                      nouveau ? "blacklist nouveau, rebuild the initramfs, reboot"
-                              : "modprobe nvidia; dkms status; dmesg | grep -i nvrm",
-                      {},
-                      {}});
+    into.add(survey,
+             {"D02",
+              Severity::fail,
+              {"module_not_loaded", "there are GPUs, but NVIDIA's kernel module is not loaded"},
+              seen,
+              "nothing runs on the GPUs",
+              nouveau ? "blacklist nouveau, rebuild the initramfs, reboot"
+                      : "modprobe nvidia; dkms status; dmesg | grep -i nvrm"});
 }
 
 } // namespace

@@ -14,30 +14,29 @@ namespace {
 // Messages of CUDA, NCCL and the system that a check's finding explains.
 struct Trace {
   std::string_view id;
-  std::string_view
-      finding; // words of the finding that explains them; empty: any finding of this check
+  std::string_view kind; // of the finding, or how it begins
   std::string_view words;
 };
 constexpr auto k_traces = std::to_array<Trace>({
     {"D04", "", "driver version is insufficient"},
     {"D04", "", "unsupported toolchain"},
     {"D05", "", "no kernel image is available"},
-    {"D07", "share a GPU", "Duplicate GPU detected"},
-    {"D08", "compute mode", "devices are busy or unavailable"},
+    {"D07", "gpu_shared_by_ranks", "Duplicate GPU detected"},
+    {"D08", "compute_prohibited", "devices are busy or unavailable"},
     {"D09", "", "system not yet initialized"},
-    {"D11", "uncorrected memory errors", "uncorrectable ECC error"},
-    {"D11", "NVLink", "uncorrectable NVLink error"},
-    {"D15", "/dev/shm", "No space left on device"},
-    {"D15", "/dev/shm", "/dev/shm"},
-    {"D16", "locked memory", "ibv_reg_mr"},
-    {"D16", "files", "Too many open files"},
-    {"D18", "no running interface", "no socket interface found"},
-    {"D18", "no network interface", "no socket interface found"},
-    {"D18", "same address", "Connection refused"},
-    {"D18", "cannot connect", "Connection refused"},
-    {"D18", "cannot connect", "No route to host"},
-    {"D20", "free memory", "out of memory"},
-    {"D32", "NCCL", "Mismatched NCCL versions"},
+    {"D11", "uncorrected_errors", "uncorrectable ECC error"},
+    {"D11", "nvlink_", "uncorrectable NVLink error"},
+    {"D15", "shm_", "No space left on device"},
+    {"D15", "shm_", "/dev/shm"},
+    {"D16", "memlock_limited", "ibv_reg_mr"},
+    {"D16", "few_open_files", "Too many open files"},
+    {"D18", "socket_ifname_matches_none", "no socket interface found"},
+    {"D18", "no_interface", "no socket interface found"},
+    {"D18", "same_address", "Connection refused"},
+    {"D18", "ranks_cannot_connect", "Connection refused"},
+    {"D18", "ranks_cannot_connect", "No route to host"},
+    {"D20", "memory_short", "out of memory"},
+    {"D32", "nccl_differs", "Mismatched NCCL versions"},
 });
 
 // Findings that can cause a failure whose message does not name them.
@@ -78,7 +77,7 @@ bool names(const Finding& failure, const Finding& cause) {
     if (shows(failure, words))
       return true;
   return std::ranges::any_of(k_traces, [&](const Trace& trace) {
-    return trace.id == cause.id && contains_words(cause.what, trace.finding) &&
+    return trace.id == cause.id && cause.what.kind.starts_with(trace.kind) &&
            shows(failure, trace.words);
   });
 }
@@ -137,7 +136,7 @@ bool explains_another(const Finding& cause, const std::vector<Finding>& all) {
 } // namespace
 
 std::string reference_to(const Finding& finding) {
-  return finding.id + ": " + finding.what;
+  return finding.id + ": " + finding.what.text;
 }
 
 void explain(std::vector<Finding>& findings) {

@@ -61,12 +61,10 @@ Manager check_services(const model::Survey& survey, Findings& into) {
         survey,
         {"D09",
          Severity::fail,
-         "fabric manager and driver have different versions",
+         {"fabric_manager_mismatch", "fabric manager and driver have different versions"},
          {fmt::format("fabric manager {}, driver {}", driver.fabric_manager_version, version)},
          "the fabric does not start: CUDA error 802 (system not yet initialized)",
-         "apt-get install nvidia-fabricmanager-BRANCH=VERSION with the driver's version",
-         {},
-         {}});
+         "apt-get install nvidia-fabricmanager-BRANCH=VERSION with the driver's version"});
   bool missing = !running && driver.nvswitches > 0 &&
                  !std::all_of(survey.health.begin(), survey.health.end(), has_joined);
   if (!missing)
@@ -77,28 +75,27 @@ Manager check_services(const model::Survey& survey, Findings& into) {
   if (container.empty() && hypervisor.empty()) {
     into.add_host(survey, {"D09",
                            Severity::fail,
-                           "this host has NVSwitches, but the fabric manager is not running",
+                           {"fabric_manager_missing",
+                            "this host has NVSwitches, but the fabric manager is not running"},
                            {seen},
                            "CUDA error 802 (system not yet initialized), or no NVLink between GPUs",
-                           "systemctl enable --now nvidia-fabricmanager (administrator)",
-                           {},
-                           {}});
+                           "systemctl enable --now nvidia-fabricmanager (administrator)"});
     return Manager::ill;
   }
   // The GPUs' own reports are more reliable.
   if (std::none_of(survey.health.begin(), survey.health.end(), tells_fabric_state))
-    into.add_host(survey,
-                  {"D09",
-                   Severity::unknown,
-                   container.empty()
-                       ? "no fabric manager runs in this virtual machine; its host may run one"
-                       : "this container cannot see whether the host's fabric manager runs",
-                   {seen, container.empty() ? "in a virtual machine: " + hypervisor
-                                            : "a container: " + container},
-                   "",
-                   "on the host: systemctl status nvidia-fabricmanager",
-                   {},
-                   {}});
+    into.add_host(
+        survey, {"D09",
+                 Severity::unknown,
+                 container.empty()
+                     ? What("fabric_manager_of_host",
+                            "no fabric manager runs in this virtual machine; its host may run one")
+                     : What("fabric_manager_hidden",
+                            "this container cannot see whether the host's fabric manager runs"),
+                 {seen, container.empty() ? "in a virtual machine: " + hypervisor
+                                          : "a container: " + container},
+                 "",
+                 "on the host: systemctl status nvidia-fabricmanager"});
   return Manager::not_seen;
 }
 
@@ -121,16 +118,15 @@ void check_state(const model::Survey& survey, Manager manager, Findings& into) {
           survey,
           {"D09",
            Severity::fail,
-           failed ? "a GPU has not joined the NVLink fabric" : "the NVLink fabric is not healthy",
+           failed ? What("fabric_not_joined", "a GPU has not joined the NVLink fabric")
+                  : What("fabric_unhealthy", "the NVLink fabric is not healthy"),
            {fmt::format("{}: state {}, status {}{}", gpu_label(gpu), gpu.fabric_state,
                         shown(gpu.fabric_status), problem.empty() ? "" : "; " + problem)},
            "P2P over NVLink fails or is slow: NCCL hangs at the start or falls back",
            fmt::format("nvidia-smi -q | grep -A4 Fabric; systemctl status nvidia-fabricmanager{}",
                        survey.host->pci.hypervisor.empty()
                            ? ""
-                           : ", here or on the virtual machine's host"),
-           {},
-           {}});
+                           : ", here or on the virtual machine's host")});
     } else {
       ready.push_back(fmt::format("{}: completed", gpu_label(gpu)));
     }
@@ -138,45 +134,29 @@ void check_state(const model::Survey& survey, Manager manager, Findings& into) {
   if (!untold.empty())
     into.add_host(survey, {"D09",
                            Severity::unknown,
-                           "NVML does not report whether GPUs need a fabric and have joined it",
+                           {"fabric_state_unknown",
+                            "NVML does not report whether GPUs need a fabric and have joined it"},
                            untold,
                            "",
-                           "nvidia-smi -q | grep -A4 Fabric",
-                           {},
-                           {}});
+                           "nvidia-smi -q | grep -A4 Fabric"});
   if (bad)
     return;
   if (!ready.empty())
-    into.add_host(
-        survey, {"D09",
-                 Severity::ok,
-                 base::count_of(ready.size(), "GPU has", "GPUs have") + " joined the NVLink fabric",
-                 {},
-                 "",
-                 "",
-                 {},
-                 {}});
+    into.add_host(survey, {"D09", Severity::ok,
+                           What("fabric_joined", "{gpus} joined the NVLink fabric",
+                                {{"gpus", base::count_of(ready.size(), "GPU has", "GPUs have")}})});
   else if (untold.empty() && manager == Manager::well && has_hidden_switches(survey))
     into.add_host(survey, {"D09",
                            Severity::info,
-                           "NVLinks lead to NVSwitches that are not visible here, and these GPUs "
-                           "report no fabric state",
-                           {},
-                           "",
-                           "",
-                           {},
-                           {}});
+                           {"nvswitches_hidden",
+                            "NVLinks lead to NVSwitches that are not visible here, and these GPUs "
+                            "report no fabric state"}});
   else if (untold.empty() && manager == Manager::well)
-    into.add_host(survey, {"D09",
-                           Severity::ok,
+    into.add_host(survey, {"D09", Severity::ok,
                            survey.host->driver.nvswitches > 0
-                               ? "the fabric manager runs; these GPUs have no fabric state"
-                               : "these GPUs need no fabric manager",
-                           {},
-                           "",
-                           "",
-                           {},
-                           {}});
+                               ? What("fabric_manager_runs",
+                                      "the fabric manager runs; these GPUs have no fabric state")
+                               : What("fabric_not_needed", "these GPUs need no fabric manager")});
 }
 
 // What is known without creating a multicast object, which this program never does.
@@ -199,21 +179,26 @@ void check_multicast(const model::Survey& survey, Findings& into) {
   const model::Setting* nvls = survey.variable("NCCL_NVLS_ENABLE");
   if (nvls != nullptr)
     seen.insert(seen.begin(), "NCCL_NVLS_ENABLE=" + nvls->value);
-  auto add = [&](Severity severity, const char* what, const char* cost, const char* fix) {
-    into.add_host(survey, {"D10", severity, what, seen, cost, fix, {}, {}});
+  auto add = [&](Severity severity, const What& what, const char* cost, const char* fix) {
+    into.add_host(survey, {"D10", severity, what, seen, cost, fix});
   };
   constexpr const char* k_look =
       "NCCL_DEBUG=INFO shows 'NVLS multicast support is available' at the start";
   if (nvls != nullptr && nvls->value == "0")
-    add(Severity::info, "NVLS (reduction in the switch) is disabled",
+    add(Severity::info, {"nvls_disabled", "NVLS (reduction in the switch) is disabled"},
         "all-reduce cannot use the switch's arithmetic", "");
   else if (told == 0)
-    add(Severity::unknown, "whether the driver supports multicast is unknown", "", k_look);
+    add(Severity::unknown,
+        {"multicast_unknown", "whether the driver supports multicast is unknown"}, "", k_look);
   else if (able == told)
-    add(Severity::info, "the driver supports multicast (NVLS); it was not tried", "", k_look);
-  else
-    add(Severity::info, "the driver supports no multicast on some GPUs: NVLS cannot be used", "",
+    add(Severity::info,
+        {"multicast_supported", "the driver supports multicast (NVLS); it was not tried"}, "",
         k_look);
+  else
+    add(Severity::info,
+        {"multicast_unsupported",
+         "the driver supports no multicast on some GPUs: NVLS cannot be used"},
+        "", k_look);
 }
 
 // NVLink between hosts: GPUs in a cluster, the daemon that exports their memory, and the channel
@@ -238,15 +223,13 @@ void check_imex(const model::Survey& survey, Findings& into) {
       "{} in {}", base::count_of(static_cast<std::size_t>(channels), "channel", "channels"),
       k_imex_channels));
   bool ready = !cliques.empty() && channels > 0;
-  into.add_host(survey, {"D10",
-                         Severity::info,
-                         ready ? "these GPUs can belong to an NVLink domain of several hosts (IMEX)"
-                               : "NVLink between hosts (IMEX) is only partly set up",
-                         seen,
-                         ready ? "" : "NCCL uses the network between hosts, not NVLink",
-                         "nvidia-imex-ctl -N shows the domain",
-                         {},
-                         {}});
+  into.add_host(
+      survey, {"D10", Severity::info,
+               ready ? What("imex_ready",
+                            "these GPUs can belong to an NVLink domain of several hosts (IMEX)")
+                     : What("imex_incomplete", "NVLink between hosts (IMEX) is only partly set up"),
+               seen, ready ? "" : "NCCL uses the network between hosts, not NVLink",
+               "nvidia-imex-ctl -N shows the domain"});
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/report_value/report_value.h"
 #include "base/fields.h"
 #include "model/enum_names.h"
 
@@ -35,10 +36,24 @@ enum class Symptom {
   detour, // it works, but more slowly than it could
 };
 
+// What a check found: one of a closed set of kinds, each with one sentence of one line. "{name}"
+// and "{name:.2f}" in it stand for values, which must be there (else fmt::format_error).
+struct What {
+  What() = default;
+  template <std::size_t M, std::size_t N> // literals alone
+  What(const char (&name)[M], const char (&words)[N], Object named = {})
+      : kind(name), sentence(words), values(std::move(named)), text(in_words(sentence, values)) {}
+  std::string_view kind; // "mig_on", unique among all checks
+  std::string_view sentence;
+  Object values;
+  std::string text; // the sentence with its values
+  bool operator==(const What&) const = default;
+};
+
 struct Finding {
   std::string id; // "D14"
   Severity severity = Severity::ok;
-  std::string what;                  // one line
+  What what;
   std::vector<std::string> evidence; // observations, one line each
   std::string cost;                  // consequence of doing nothing; empty if there is none
   std::string fix;                   // a command if possible; never run by us
@@ -50,8 +65,7 @@ struct Finding {
   std::vector<std::string> may_be_of; // findings that could explain it, without proof
   bool operator==(const Finding&) const = default;
 };
-NCCLPROBE_FIELDS(Finding, id, severity, what, evidence, cost, fix, follows_from, may_be_of, ranks,
-                 hosts)
+NCCLPROBE_FIELDS(Finding, id, severity, evidence, cost, fix, follows_from, may_be_of, ranks, hosts)
 
 // "nccl_env" of "D14"; empty for an unknown id.
 std::string_view check_name(std::string_view id);

@@ -5,11 +5,13 @@
 
 #include "analysis/doctor/facts.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace ncclprobe::analysis::doctor {
 
-void GpuFindings::bad(const char* id, Severity severity, const std::string& what,
+void GpuFindings::bad(const char* id, Severity severity, const What& what,
                       const model::GpuHealth& gpu, const std::string& seen, const std::string& cost,
                       const std::string& fix) {
   auto same = std::find_if(found_.begin(), found_.end(), [&](const OfGpus& one) {
@@ -18,11 +20,11 @@ void GpuFindings::bad(const char* id, Severity severity, const std::string& what
            finding.fix == fix;
   });
   if (same == found_.end()) {
-    found_.push_back({{id, severity, what, {}, cost, fix, {}, {}}, ""});
+    found_.push_back({{id, severity, what, {}, cost, fix}, {}});
     same = std::prev(found_.end());
   }
   same->finding.evidence.push_back(seen.empty() ? gpu_label(gpu) : gpu_label(gpu) + ": " + seen);
-  same->gpus += (same->gpus.empty() ? "" : ",") + std::to_string(gpu.index);
+  same->gpus.push_back(gpu.index);
 }
 
 void GpuFindings::finish(Findings& into) {
@@ -30,25 +32,23 @@ void GpuFindings::finish(Findings& into) {
   for (OfGpus& one : found_) {
     std::size_t at = one.finding.fix.find(k_gpus);
     if (at != std::string::npos)
-      one.finding.fix.replace(at + 3, k_gpus.size() - 3, one.gpus);
+      one.finding.fix.replace(at + 3, k_gpus.size() - 3,
+                              fmt::format("{}", fmt::join(one.gpus, ",")));
     into.add_host(survey_, std::move(one.finding));
   }
 }
 
-void GpuFindings::finish(const char* id, const char* well, const std::vector<std::string>& untold,
+void GpuFindings::finish(const char* id, const What& well, const std::vector<std::string>& untold,
                          Findings& into) {
   finish(into);
   if (!untold.empty())
-    into.add_host(survey_, {id,
-                            Severity::unknown,
-                            fmt::format("'{}' cannot be confirmed: some data is missing", well),
-                            untold,
-                            "",
-                            "nvidia-smi -q",
-                            {},
-                            {}});
+    into.add_host(survey_,
+                  {id, Severity::unknown,
+                   What("partly_unknown", "'{what}' cannot be confirmed: some data is missing",
+                        {{"what", well.sentence}}),
+                   untold, "", "nvidia-smi -q"});
   else if (found_.empty())
-    into.add_host(survey_, {id, Severity::ok, well, {}, "", "", {}, {}});
+    into.add_host(survey_, {id, Severity::ok, well});
 }
 
 } // namespace ncclprobe::analysis::doctor

@@ -5,7 +5,6 @@
 #include "analysis/doctor/findings.h"
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace ncclprobe::analysis::doctor {
@@ -17,17 +16,17 @@ public:
   explicit GpuFindings(const model::Survey& survey) : survey_(survey) {}
 
   // In `fix`, "-i GPUS" is replaced by their numbers as nvidia-smi takes them: "-i 0,3".
-  void bad(const char* id, Severity severity, const std::string& what, const model::GpuHealth& gpu,
+  void bad(const char* id, Severity severity, const What& what, const model::GpuHealth& gpu,
            const std::string& seen, const std::string& cost, const std::string& fix);
   void finish(Findings& into);
   // Reports `well` if nothing was found, unless some of its inputs are unknown.
-  void finish(const char* id, const char* well, const std::vector<std::string>& untold,
+  void finish(const char* id, const What& well, const std::vector<std::string>& untold,
               Findings& into);
 
 private:
   struct OfGpus {
     Finding finding;
-    std::string gpus; // "0,3"
+    std::vector<int> gpus;
   };
   const model::Survey& survey_;
   std::vector<OfGpus> found_;

@@ -35,7 +35,7 @@ void check_lost(const model::Survey& survey, const GpuHealth& gpu, GpuFindings& 
   bool off_the_bus = std::any_of(xids.begin(), xids.end(), [&](const model::Xid& xid) {
     return xid.number == 79 && same_pci(xid.pci_bus_id + ".0", gpu.pci_bus_id);
   });
-  host.bad("D11", Severity::fail, "a GPU does not respond", gpu,
+  host.bad("D11", Severity::fail, {"gpu_lost", "a GPU does not respond"}, gpu,
            "NVML counts it but cannot open it",
            off_the_bus ? "it has fallen off the bus (Xid 79)" : "no program can use it",
            off_the_bus ? "restart the node; check power and risers"
@@ -45,15 +45,17 @@ void check_lost(const model::Survey& survey, const GpuHealth& gpu, GpuFindings& 
 
 void check_memory_errors(const GpuHealth& gpu, GpuFindings& host) {
   if (gpu.ecc_on && gpu.ecc_on_after_reset && *gpu.ecc_on != *gpu.ecc_on_after_reset)
-    host.bad("D11", Severity::warn, "a change of ECC mode takes effect at the next reset", gpu,
+    host.bad("D11", Severity::warn,
+             {"ecc_changes", "a change of ECC mode takes effect at the next reset"}, gpu,
              fmt::format("ECC is {}, will be {}", *gpu.ecc_on ? "on" : "off",
                          *gpu.ecc_on_after_reset ? "on" : "off"),
              "bandwidth and memory size will then change", "reboot when the node is free");
   if (gpu.ecc_on == false && gpu.ecc_on_after_reset == false)
-    host.bad("D11", Severity::info, "ECC is off", gpu, "current and pending mode: off",
+    host.bad("D11", Severity::info, {"ecc_off", "ECC is off"}, gpu, "current and pending mode: off",
              "memory errors are not detected", "nvidia-smi -e 1 and a reset (administrator)");
   if (gpu.uncorrected_since_reset.value_or(0) > 0)
-    host.bad("D11", Severity::fail, "uncorrected memory errors since the driver was loaded", gpu,
+    host.bad("D11", Severity::fail,
+             {"uncorrected_errors", "uncorrected memory errors since the driver was loaded"}, gpu,
              fmt::format("{} since then, {} ever", *gpu.uncorrected_since_reset,
                          shown(gpu.uncorrected_ever)),
              "the driver killed processes that hit one; earlier results may be wrong",
@@ -61,42 +63,46 @@ void check_memory_errors(const GpuHealth& gpu, GpuFindings& host) {
              "administrator resets the GPU");
   else if (gpu.uncorrected_ever.value_or(0) > 0)
     host.bad("D11", Severity::info,
-             "uncorrected memory errors in the GPU's life, none since the last reset", gpu,
-             fmt::format("{} ever", *gpu.uncorrected_ever), "", "");
+             {"uncorrected_errors_before",
+              "uncorrected memory errors in the GPU's life, none since the last reset"},
+             gpu, fmt::format("{} ever", *gpu.uncorrected_ever), "", "");
   if (gpu.corrected_since_reset.value_or(0) > k_corrected_memory_errors)
-    host.bad("D11", Severity::warn, "many corrected memory errors", gpu,
+    host.bad("D11", Severity::warn, {"corrected_errors", "many corrected memory errors"}, gpu,
              fmt::format("{} since the driver was loaded (our limit: {})",
                          *gpu.corrected_since_reset, k_corrected_memory_errors),
              "the memory will fail; each error costs a little time",
              "watch it: nvidia-smi -q -d ECC");
   if (gpu.remap_failed == true)
-    host.bad("D11", Severity::fail, "remapping a memory row has failed", gpu,
+    host.bad("D11", Severity::fail, {"remap_failed", "remapping a memory row has failed"}, gpu,
              "no spare row was left (Xid 64)", "the GPU must be replaced",
              "contact the vendor (RMA)");
   if (gpu.remap_pending == true)
-    host.bad("D11", Severity::warn, "a memory row is waiting to be remapped", gpu,
-             "takes effect at the next reset (Xid 63)", "the bad row is still in use",
+    host.bad("D11", Severity::warn, {"remap_pending", "a memory row is waiting to be remapped"},
+             gpu, "takes effect at the next reset (Xid 63)", "the bad row is still in use",
              "drain the node, then nvidia-smi -r -i GPUS (administrator; all GPUs connected to "
              "these by NVLink or NVSwitch must be idle, and may have to be reset with them)");
   if (gpu.retirement_pending == true)
-    host.bad("D11", Severity::warn, "a memory page is waiting to be retired", gpu,
-             fmt::format("{} pages retired so far", shown(gpu.retired_pages)),
-             "the bad page is still in use",
-             "drain the node, then reload the driver (administrator)");
+    host.bad(
+        "D11", Severity::warn, {"retirement_pending", "a memory page is waiting to be retired"},
+        gpu, fmt::format("{} pages retired so far", shown(gpu.retired_pages)),
+        "the bad page is still in use", "drain the node, then reload the driver (administrator)");
   if (gpu.retired_pages.value_or(0) >= k_many_retired_pages)
     host.bad(
-        "D11", Severity::fail, "nearly all retirable memory pages are used up", gpu,
+        "D11", Severity::fail,
+        {"pages_nearly_used_up", "nearly all retirable memory pages are used up"}, gpu,
         fmt::format("{} of 64 pages (our limit: {})", *gpu.retired_pages, k_many_retired_pages),
         "the next bad page stays in use",
         "contact the vendor (RMA); nvidia-smi -i GPUS -q -d PAGE_RETIREMENT");
   else if (gpu.retired_pages.value_or(0) > 0)
-    host.bad("D11", Severity::info, "memory pages were retired after errors", gpu,
+    host.bad("D11", Severity::info, {"pages_retired", "memory pages were retired after errors"},
+             gpu,
              fmt::format("{} of 64 retirable pages (our limit: {})", *gpu.retired_pages,
                          k_many_retired_pages),
              "", "");
   if (gpu.remapped_rows_uncorrected.value_or(0) > 0)
     host.bad(
-        "D11", Severity::info, "memory rows were remapped after uncorrected errors", gpu,
+        "D11", Severity::info,
+        {"rows_remapped", "memory rows were remapped after uncorrected errors"}, gpu,
         base::count_of(static_cast<std::size_t>(*gpu.remapped_rows_uncorrected), "row", "rows"), "",
         "");
 }
@@ -152,8 +158,8 @@ void check_link_errors(const GpuHealth& gpu, GpuFindings& host) {
   LinkSum of_worst;
   of_worst.add(*worst);
   host.bad("D11", retrained ? Severity::warn : Severity::info,
-           retrained ? "an NVLink was trained again"
-                     : "an NVLink repeated packets, or had many CRC errors",
+           retrained ? What("nvlink_retrained", "an NVLink was trained again")
+                     : What("nvlink_errors", "an NVLink repeated packets, or had many CRC errors"),
            gpu,
            fmt::format("{} on {} since the driver was loaded; worst: link {} with {} (our "
                        "limit: {} CRC errors per link)",
@@ -170,18 +176,22 @@ void check_clocks(const GpuHealth& gpu, GpuFindings& host) {
                                    shown(gpu.most_sm_clock_mhz), shown_watts(gpu.power_mw),
                                    shown_watts(gpu.power_limit_mw), shown(gpu.temperature_c));
   if ((reasons & k_hot_or_brake) != 0)
-    host.bad("D22", Severity::fail, "heat or the power supply slows a GPU down", gpu,
+    host.bad("D22", Severity::fail,
+             {"heat_or_power_brake", "heat or the power supply slows a GPU down"}, gpu,
              fmt::format("{} ({})", throttle_text(reasons), clocks), "clocks drop far below normal",
              "check fans, air flow and power supplies; nvidia-smi -q -d PERFORMANCE");
   else if ((reasons & k_power_cap) != 0)
-    host.bad("D22", Severity::warn, "a GPU has reached its power limit", gpu, clocks,
-             "clocks are lower than requested", "nvidia-smi -q -d POWER; who else uses it?");
+    host.bad("D22", Severity::warn, {"power_limit_reached", "a GPU has reached its power limit"},
+             gpu, clocks, "clocks are lower than requested",
+             "nvidia-smi -q -d POWER; who else uses it?");
   if ((reasons & k_application_clocks) != 0)
-    host.bad("D22", Severity::warn, "application clocks are fixed", gpu, clocks,
-             "the GPU never reaches its full clock", "nvidia-smi -i GPUS -rac (administrator)");
+    host.bad("D22", Severity::warn, {"application_clocks", "application clocks are fixed"}, gpu,
+             clocks, "the GPU never reaches its full clock",
+             "nvidia-smi -i GPUS -rac (administrator)");
   if (gpu.power_limit_mw && gpu.default_power_limit_mw &&
       *gpu.power_limit_mw < *gpu.default_power_limit_mw)
-    host.bad("D22", Severity::warn, "the power limit is below the GPU's default", gpu,
+    host.bad("D22", Severity::warn,
+             {"power_limit_lowered", "the power limit is below the GPU's default"}, gpu,
              fmt::format("{} W instead of {} W", *gpu.power_limit_mw / 1000,
                          *gpu.default_power_limit_mw / 1000),
              "lower clocks under load",
@@ -201,26 +211,20 @@ void check_persistence(const model::Survey& survey, Findings& into) {
       off.push_back(gpu_label(gpu));
   }
   if (off.empty() || daemon) {
-    into.add_host(survey, {"D33",
-                           told || daemon ? Severity::ok : Severity::unknown,
-                           told || daemon ? "the driver stays loaded between programs"
-                                          : "NVML does not report the persistence mode",
-                           {},
-                           "",
-                           "",
-                           {},
-                           {}});
+    into.add_host(survey,
+                  {"D33", told || daemon ? Severity::ok : Severity::unknown,
+                   told || daemon
+                       ? What("driver_stays_loaded", "the driver stays loaded between programs")
+                       : What("persistence_unknown", "NVML does not report the persistence mode")});
     return;
   }
   into.add_host(survey, {"D33",
                          Severity::warn,
-                         "persistence mode is off",
+                         {"persistence_off", "persistence mode is off"},
                          off,
                          "the driver initialises the GPU for each program: every start takes "
                          "seconds longer, and error counters are lost",
-                         "systemctl enable --now nvidia-persistenced (administrator)",
-                         {},
-                         {}});
+                         "systemctl enable --now nvidia-persistenced (administrator)"});
 }
 
 } // namespace
@@ -233,12 +237,10 @@ void check_health(const Case& one, Findings& into) {
       if (!survey.inventory.gpus.empty())
         into.add_host(survey, {"D11",
                                Severity::unknown,
-                               "NVML does not report the GPUs' health",
+                               {"health_unknown", "NVML does not report the GPUs' health"},
                                {survey.health_problem},
                                "",
-                               "nvidia-smi -q",
-                               {},
-                               {}});
+                               "nvidia-smi -q"});
       continue;
     }
     GpuFindings memory(survey);
@@ -260,8 +262,9 @@ void check_health(const Case& one, Findings& into) {
           untold_memory);
       note_untold(gpu, {{"throttle reasons", gpu.throttle_reasons.has_value()}}, untold_clocks);
     }
-    memory.finish("D11", "no memory or link errors", untold_memory, into);
-    clocks.finish("D22", "nothing slows the GPUs down", untold_clocks, into);
+    memory.finish("D11", {"gpus_healthy", "no memory or link errors"}, untold_memory, into);
+    clocks.finish("D22", {"nothing_slows_gpus", "nothing slows the GPUs down"}, untold_clocks,
+                  into);
     check_xids(survey, into);
     check_persistence(survey, into);
   }

@@ -58,14 +58,13 @@ void check_driver(const model::Survey& survey, const InstalledLibrary& library, 
     return;
   into.add_host(survey, {"D06",
                          Severity::warn,
-                         fmt::format("the installed CUDA runtime {} is too new for driver {}",
-                                     library.version, driver->text()),
+                         What("installed_runtime_too_new",
+                              "the installed CUDA runtime {runtime} is too new for driver {driver}",
+                              {{"runtime", library.version}, {"driver", driver->text()}}),
                          {line_of(library)},
                          fmt::format("programs that load it: {}", advice.fit.meaning),
                          fmt::format("remove this runtime from their search path; or {}",
-                                     remedies_text(advice)),
-                         {},
-                         {}});
+                                     remedies_text(advice))});
 }
 
 // An NCCL that other programs would load instead of the one measured here.
@@ -93,12 +92,11 @@ void check_nccl(const model::Survey& survey, const std::vector<const InstalledLi
     into.add_host(survey,
                   {"D06",
                    version ? severity : Severity::info,
-                   fmt::format("{} names another NCCL than the one loaded here", whose),
+                   What("other_nccl_named", "{whose} names another NCCL than the one loaded here",
+                        {{"whose", whose}}),
                    {line_of(library), fmt::format("loaded: {} {}", loaded->version, loaded->path)},
                    "programs that load their NCCL from there may behave differently",
-                   fmt::format("ncclprobe --library nccl={} measures that one", library.path),
-                   {},
-                   {}});
+                   fmt::format("ncclprobe --library nccl={} measures that one", library.path)});
   };
   if (const InstalledLibrary* found = first(by_path))
     add(*found, Severity::warn, "LD_LIBRARY_PATH");
@@ -145,12 +143,9 @@ void check_installed(const Case& one, Findings& into) {
       continue;
     into.add_host(survey, {"D06",
                            Severity::info,
-                           "libraries are installed but not loaded: they have no effect here",
-                           lines,
-                           "",
-                           "",
-                           {},
-                           {}});
+                           {"installed_not_loaded",
+                            "libraries are installed but not loaded: they have no effect here"},
+                           lines});
     for (const InstalledLibrary* library : idle)
       check_driver(survey, *library, into);
     check_nccl(survey, idle, into);

@@ -46,21 +46,21 @@ bool check_workers(const Case& one, Findings& into) {
     if (survey.worker_problem.empty())
       continue;
     all = false;
-    into.add(survey,
-             {"D32",
-              Severity::fail,
-              survey.worker_mismatch
-                  ? "ncclprobe and its worker program have different versions"
-                  : "ncclprobe's worker program does not respond, with or without GPUs",
-              {survey.worker_problem},
-              "nothing was examined, and nothing can be measured",
-              survey.worker_mismatch
-                  ? "install ncclprobe and ncclprobe-worker together, or name the right one: "
-                    "--library worker=PATH"
-                  : "run it to see its error: ncclprobe-worker --inventory; if it is missing, "
-                    "install it, or name it: --library worker=PATH",
-              {},
-              {}});
+    into.add(
+        survey,
+        {"D32",
+         Severity::fail,
+         survey.worker_mismatch
+             ? What("worker_mismatch", "ncclprobe and its worker program have different versions")
+             : What("worker_silent",
+                    "ncclprobe's worker program does not respond, with or without GPUs"),
+         {survey.worker_problem},
+         "nothing was examined, and nothing can be measured",
+         survey.worker_mismatch
+             ? "install ncclprobe and ncclprobe-worker together, or name the right one: "
+               "--library worker=PATH"
+             : "run it to see its error: ncclprobe-worker --inventory; if it is missing, "
+               "install it, or name it: --library worker=PATH"});
   }
   return all;
 }
@@ -85,30 +85,26 @@ void check_versions_agree(const Case& one, Findings& into) {
       {"cupti", Severity::info, "traces of ranks differ", ""},
   };
   bool agree = true;
-  auto compare = [&](const std::string& what, Severity severity, const std::string& cost,
+  auto compare = [&](const What& what, Severity severity, const std::string& cost,
                      const std::string& fix, const auto& value_of) {
     Division division = divide(one, value_of);
     if (division.seen.size() < 2)
       return;
     agree = false;
-    into.add({"D32",
-              severity,
-              "ranks disagree on " + what,
-              division.seen,
-              cost,
-              fix,
-              division.fewest,
-              {}});
+    into.add({"D32", severity, what, division.seen, cost, fix, division.fewest});
   };
   for (const Subject& subject : k_libraries)
-    compare(std::string("the version of ") + subject.name, subject.severity, subject.cost,
-            subject.fix,
+    compare(subject.name == std::string_view("nccl")
+                ? What("nccl_differs", "ranks disagree on the version of nccl")
+                : What("library_differs", "ranks disagree on the version of {library}",
+                       {{"library", subject.name}}),
+            subject.severity, subject.cost, subject.fix,
             [&](const model::Survey& survey) { return library_version(survey, subject.name); });
-  compare("the version of ncclprobe", Severity::fail,
+  compare({"ncclprobe_differs", "ranks disagree on the version of ncclprobe"}, Severity::fail,
           "supervisors of different builds cannot communicate",
           "install the same ncclprobe on all hosts",
           [](const model::Survey& survey) { return survey.ncclprobe; });
-  compare("the MPI library", Severity::warn, "MPI_Init may hang",
+  compare({"mpi_differs", "ranks disagree on the MPI library"}, Severity::warn, "MPI_Init may hang",
           "use one MPI on all hosts: mpirun --prefix PATH",
           [](const model::Survey& survey) { return survey.mpi; });
   std::set<std::string> variables; // a separate check covers NCCL's variables
@@ -118,7 +114,8 @@ void check_versions_agree(const Case& one, Findings& into) {
         variables.insert(setting.name);
   for (const std::string& name : variables) {
     bool of_loader = name.starts_with("LD_");
-    compare(name, of_loader ? Severity::info : Severity::warn,
+    compare({"environment_differs", "ranks disagree on {variable}", {{"variable", name}}},
+            of_loader ? Severity::info : Severity::warn,
             of_loader ? "none, as long as the loaded libraries have the same versions"
                       : "ranks may behave differently",
             fmt::format("give all ranks the same value: mpirun -x {}", name),
@@ -128,7 +125,7 @@ void check_versions_agree(const Case& one, Findings& into) {
             });
   }
   if (agree)
-    into.add({"D32", Severity::ok, "all ranks have the same versions", {}, "", "", {}, {}});
+    into.add({"D32", Severity::ok, {"versions_agree", "all ranks have the same versions"}});
 }
 
 } // namespace
@@ -138,26 +135,17 @@ void check_launch(const Case& one, Findings& into) {
   if (!one.surveys.empty() && !one.surveys.front().mpi.empty())
     seen.push_back(one.surveys.front().mpi);
   if (!one.launcher_problem.empty())
-    into.add({"D01",
-              Severity::fail,
-              one.launcher_problem,
-              seen,
+    into.add({"D01", Severity::fail,
+              What("launcher", "{problem}", {{"problem", one.launcher_problem}}), seen,
               "N jobs of one rank run instead of one job of N",
-              "start with mpirun, or with srun --mpi=pmix if this Open MPI was built with PMIx",
-              {},
-              {}});
+              "start with mpirun, or with srun --mpi=pmix if this Open MPI was built with PMIx"});
   else
-    into.add(
-        {"D01",
-         Severity::ok,
-         one.surveys.size() > 1
-             ? fmt::format("{} ranks started and exchanged data without CUDA", one.surveys.size())
-             : std::string("one supervisor, no launcher needed"),
-         seen,
-         "",
-         "",
-         {},
-         {}});
+    into.add({"D01", Severity::ok,
+              one.surveys.size() > 1
+                  ? What("ranks_started", "{ranks} ranks started and exchanged data without CUDA",
+                         {{"ranks", one.surveys.size()}})
+                  : What("one_supervisor", "one supervisor, no launcher needed"),
+              seen});
   if (check_workers(one, into))
     check_versions_agree(one, into);
 }

@@ -48,18 +48,17 @@ bool check_doubles(const model::Survey& survey, Findings& into) {
       seen.push_back(fmt::format("{} ({})", library->path, library->soname));
     }
     bool two_majors = majors.size() > 1;
-    into.add(
-        survey,
-        {"D06",
-         two_majors ? Severity::fail : Severity::warn,
-         two_majors ? fmt::format("two major versions of {} are loaded into one process", family)
-                    : fmt::format("{} is loaded twice", family),
-         seen,
-         two_majors ? "one cannot use the other's handles: invalid resource handle, or a crash"
-                    : "each copy has its own state and does not know the other's communicators",
-         "keep one on LD_LIBRARY_PATH; pip list | grep nvidia shows those of wheels",
-         {},
-         {}});
+    into.add(survey,
+             {"D06", two_majors ? Severity::fail : Severity::warn,
+              two_majors ? What("two_majors_loaded",
+                                "two major versions of {library} are loaded into one process",
+                                {{"library", family}})
+                         : What("loaded_twice", "{library} is loaded twice", {{"library", family}}),
+              seen,
+              two_majors
+                  ? "one cannot use the other's handles: invalid resource handle, or a crash"
+                  : "each copy has its own state and does not know the other's communicators",
+              "keep one on LD_LIBRARY_PATH; pip list | grep nvidia shows those of wheels"});
   }
   return found;
 }
@@ -79,12 +78,11 @@ bool check_search_paths(const model::Survey& survey, Findings& into) {
       into.add(survey,
                {"D06",
                 Severity::info,
-                fmt::format("{} has an RPATH, which has priority over LD_LIBRARY_PATH", family),
+                What("rpath", "{library} has an RPATH, which has priority over LD_LIBRARY_PATH",
+                     {{"library", family}}),
                 {fmt::format("{}: RPATH {}", library.path, library.runpath)},
                 "its libraries are not loaded from LD_LIBRARY_PATH",
-                fmt::format("readelf -d {}", library.path),
-                {},
-                {}});
+                fmt::format("readelf -d {}", library.path)});
     }
   }
   return found;
@@ -96,13 +94,11 @@ bool check_compat(const model::Survey& survey, Findings& into) {
       into.add(survey,
                {"D06",
                 Severity::warn,
-                "libcuda comes from a cuda-compat package, not from the driver",
+                {"cuda_compat", "libcuda comes from a cuda-compat package, not from the driver"},
                 {library.path},
                 "forward compatibility: data-centre GPUs only, and NCCL may misjudge the driver "
                 "(NCCL_CUMEM_HOST_ENABLE=0)",
-                "remove .../compat from LD_LIBRARY_PATH, or update the driver",
-                {},
-                {}});
+                "remove .../compat from LD_LIBRARY_PATH, or update the driver"});
       return true;
     }
   return false;
@@ -121,15 +117,10 @@ void check_libraries(const Case& one, Findings& into) {
     for (const model::MappedLibrary& library : survey.process.libraries)
       if (!family_of(library).empty())
         seen.push_back(library.path);
-    into.add(survey,
-             {"D06",
-              Severity::ok,
-              seen.empty() ? "no CUDA or NCCL library is loaded" : "each library is loaded once",
-              seen,
-              "",
-              "",
-              {},
-              {}});
+    into.add(survey, {"D06", Severity::ok,
+                      seen.empty() ? What("none_loaded", "no CUDA or NCCL library is loaded")
+                                   : What("loaded_once", "each library is loaded once"),
+                      seen});
   }
 }
 

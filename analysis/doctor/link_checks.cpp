@@ -46,34 +46,31 @@ void check_nvlinks(const model::Survey& survey, Findings& into, bool& anything) 
     anything = true;
     std::string seen = fmt::format("{}: {}", gpu_label(survey.health[i]), one.text());
     if (one.state == undecided)
-      into.add_host(survey, {"D12",
-                             Severity::unknown,
-                             "no NVLink is up, and it is unknown whether one should be",
-                             {seen},
-                             "",
-                             "nvidia-smi nvlink -s; nvidia-smi topo -m",
-                             {},
-                             {}});
+      into.add_host(
+          survey, {"D12",
+                   Severity::unknown,
+                   {"nvlinks_unknown", "no NVLink is up, and it is unknown whether one should be"},
+                   {seen},
+                   "",
+                   "nvidia-smi nvlink -s; nvidia-smi topo -m"});
     else if (one.state == bridged)
-      into.add_host(survey, {"D12",
-                             Severity::info,
-                             "each GPU has the same number of NVLinks down: are bridges missing?",
-                             {seen},
-                             "none if no more bridges are installed",
-                             "nvidia-smi nvlink -s; ncclprobe topo shows which GPUs are connected",
-                             {},
-                             {}});
+      into.add_host(
+          survey,
+          {"D12",
+           Severity::info,
+           {"nvlink_bridges", "each GPU has the same number of NVLinks down: are bridges missing?"},
+           {seen},
+           "none if no more bridges are installed",
+           "nvidia-smi nvlink -s; ncclprobe topo shows which GPUs are connected"});
     else
       into.add_host(survey,
                     {"D12",
                      Severity::fail,
-                     "NVLinks are down",
+                     {"nvlinks_down", "NVLinks are down"},
                      {seen},
                      one.up == 0 ? "data between these GPUs goes over PCIe or through host memory"
                                  : "bandwidth between these GPUs drops with the number of links",
-                     "nvidia-smi nvlink -s; dmesg | grep -i xid (74); then contact the vendor",
-                     {},
-                     {}});
+                     "nvidia-smi nvlink -s; dmesg | grep -i xid (74); then contact the vendor"});
   }
 }
 
@@ -95,15 +92,14 @@ void check_p2p(const model::Survey& survey, Findings& into, bool& anything) {
   if (seen.empty())
     return;
   anything = true;
-  into.add_host(survey,
-                {"D12",
-                 Severity::warn,
-                 "GPUs that share NVLinks or a PCIe switch cannot access each other's memory",
-                 seen,
-                 "NCCL sends their data through host memory",
-                 "nvidia-smi topo -p2p r gives the reason; ncclprobe topo shows the paths",
-                 {},
-                 {}});
+  into.add_host(
+      survey,
+      {"D12",
+       Severity::warn,
+       {"p2p_denied", "GPUs that share NVLinks or a PCIe switch cannot access each other's memory"},
+       seen,
+       "NCCL sends their data through host memory",
+       "nvidia-smi topo -p2p r gives the reason; ncclprobe topo shows the paths"});
 }
 
 void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
@@ -116,42 +112,36 @@ void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
     if (state == topology::PcieState::narrow)
       into.add_host(survey, {"D12",
                              Severity::warn,
-                             "a PCIe link has fewer lanes than it supports",
+                             {"pcie_narrow", "a PCIe link has fewer lanes than it supports"},
                              {seen},
                              "copies to and from the host are slower in proportion",
-                             "reseat card and riser; check the slot's settings in the BIOS",
-                             {},
-                             {}});
+                             "reseat card and riser; check the slot's settings in the BIOS"});
     else if (state == topology::PcieState::slow)
-      into.add_host(survey, {"D12",
-                             Severity::warn,
-                             "a busy GPU's PCIe link runs below its maximum generation",
-                             {fmt::format("{}; {} % busy", seen, *gpu.busy_percent)},
-                             "copies to and from the host are slower in proportion",
-                             "reseat card and riser; check the slot's settings in the BIOS",
-                             {},
-                             {}});
-    else if (state == topology::PcieState::idle) // idle links are slow; only load shows their speed
       into.add_host(survey,
                     {"D12",
-                     Severity::info,
-                     "PCIe links run below their maximum generation, as is normal when idle",
-                     {seen},
-                     "none if they speed up under load: --deep checks that",
-                     "ncclprobe doctor --deep",
-                     {},
-                     {}});
+                     Severity::warn,
+                     {"pcie_slow", "a busy GPU's PCIe link runs below its maximum generation"},
+                     {fmt::format("{}; {} % busy", seen, *gpu.busy_percent)},
+                     "copies to and from the host are slower in proportion",
+                     "reseat card and riser; check the slot's settings in the BIOS"});
+    else if (state == topology::PcieState::idle) // idle links are slow; only load shows their speed
+      into.add_host(
+          survey,
+          {"D12",
+           Severity::info,
+           {"pcie_idle", "PCIe links run below their maximum generation, as is normal when idle"},
+           {seen},
+           "none if they speed up under load: --deep checks that",
+           "ncclprobe doctor --deep"});
     if (gpu.pcie_replays.value_or(0) > k_pcie_replays) {
       anything = true;
       into.add_host(survey, {"D12",
                              Severity::warn,
-                             "a PCIe link repeats packets",
+                             {"pcie_replays", "a PCIe link repeats packets"},
                              {fmt::format("{}: {} replays (our limit: {})", gpu_label(gpu),
                                           *gpu.pcie_replays, k_pcie_replays)},
                              "bandwidth to the host drops, and some copies take much longer",
-                             "reseat card and riser",
-                             {},
-                             {}});
+                             "reseat card and riser"});
     }
   }
 }
@@ -218,54 +208,54 @@ void check_peers(const model::Survey& survey, Findings& into) {
     seen.insert(seen.end(), redirecting.begin(), redirecting.end());
     into.add_host(
         survey,
-        {"D13",
-         concerned ? Severity::warn : Severity::info,
-         fmt::format("{} PCI bridges redirect peers' traffic to the root complex (ACS)", count),
+        {"D13", concerned ? Severity::warn : Severity::info,
+         What("acs_redirects",
+              "{bridges} PCI bridges redirect peers' traffic to the root complex (ACS)",
+              {{"bridges", count}}),
          seen,
          "P2P over PCIe and GPUDirect RDMA go through the root complex: slow, and some platforms "
          "hang",
          fmt::format("setpci -s {} ECAP_ACS+0x6.w=0000{} (administrator, bare metal only)",
-                     redirecting.front(), count > 1 ? ", and the same for each of them" : ""),
-         {},
-         {}});
+                     redirecting.front(), count > 1 ? ", and the same for each of them" : "")});
     return;
   }
   if (iommu == Iommu::translates && pci.hypervisor.empty()) {
-    into.add_host(survey, {"D13",
-                           concerned ? Severity::warn : Severity::info,
-                           "the IOMMU translates addresses of GPUs or network cards",
-                           seen,
-                           "P2P over PCIe may be slow, or give wrong data",
-                           "add iommu=pt to the kernel's command line, and reboot (administrator)",
-                           {},
-                           {}});
+    into.add_host(survey,
+                  {"D13",
+                   concerned ? Severity::warn : Severity::info,
+                   {"iommu_translates", "the IOMMU translates addresses of GPUs or network cards"},
+                   seen,
+                   "P2P over PCIe may be slow, or give wrong data",
+                   "add iommu=pt to the kernel's command line, and reboot (administrator)"});
     return;
   }
-  auto unknown = [&](const char* what, const char* fix) {
-    into.add_host(survey, {"D13", Severity::unknown, what, seen, "", fix, {}, {}});
+  auto unknown = [&](const What& what, const char* fix) {
+    into.add_host(survey, {"D13", Severity::unknown, what, seen, "", fix});
   };
   if (!pci.hypervisor.empty())
-    unknown("a guest cannot see what its hypervisor does between devices", "");
+    unknown({"guest", "a guest cannot see what its hypervisor does between devices"}, "");
   else if (pci.bridges.empty())
-    unknown("no PCI bridge is visible: the paths between devices are unknown", "");
+    unknown(
+        {"no_bridge_visible", "no PCI bridge is visible: the paths between devices are unknown"},
+        "");
   else if (unread > 0)
-    unknown("only root can read the ACS of PCI bridges", "sudo lspci -vvv | grep -i acsctl");
+    unknown({"acs_unknown", "only root can read the ACS of PCI bridges"},
+            "sudo lspci -vvv | grep -i acsctl");
   else if (iommu == Iommu::unknown && matters)
-    unknown("whether the IOMMU translates addresses of GPUs and network cards is unknown",
+    unknown({"iommu_unknown",
+             "whether the IOMMU translates addresses of GPUs and network cards is unknown"},
             "cat /sys/kernel/iommu_groups/*/type; dmesg | grep -i 'iommu: Default domain type'");
   else
-    into.add_host(survey, {"D13",
-                           Severity::ok,
-                           iommu == Iommu::off
-                               ? "nothing redirects traffic between devices; no IOMMU is in use"
-                           : iommu == Iommu::passes ? "nothing redirects traffic between devices; "
-                                                      "the IOMMU does not translate their addresses"
-                                                    : "nothing redirects traffic between devices",
-                           seen,
-                           "",
-                           "",
-                           {},
-                           {}});
+    into.add_host(
+        survey,
+        {"D13", Severity::ok,
+         iommu == Iommu::off
+             ? What("iommu_off", "nothing redirects traffic between devices; no IOMMU is in use")
+         : iommu == Iommu::passes
+             ? What("iommu_passes", "nothing redirects traffic between devices; "
+                                    "the IOMMU does not translate their addresses")
+             : What("nothing_redirects", "nothing redirects traffic between devices"),
+         seen});
 }
 
 void check_untold(const model::Survey& survey, Findings& into, bool anything) {
@@ -282,23 +272,18 @@ void check_untold(const model::Survey& survey, Findings& into, bool anything) {
   if (!untold.empty())
     into.add_host(survey, {"D12",
                            Severity::unknown,
-                           "NVML does not report all of the GPUs' links",
+                           {"links_unknown", "NVML does not report all of the GPUs' links"},
                            untold,
                            "",
-                           "nvidia-smi nvlink -s; nvidia-smi -q",
-                           {},
-                           {}});
+                           "nvidia-smi nvlink -s; nvidia-smi -q"});
   else if (!anything && !survey.health.empty())
     into.add_host(
-        survey, {"D12",
-                 Severity::ok,
-                 any_nvlink ? "all NVLinks are up, PCIe links have their maximum width and speed"
-                            : "PCIe links have their maximum width and speed; there are no NVLinks",
-                 {},
-                 "",
-                 "",
-                 {},
-                 {}});
+        survey,
+        {"D12", Severity::ok,
+         any_nvlink ? What("links_right",
+                           "all NVLinks are up, PCIe links have their maximum width and speed")
+                    : What("pcie_right",
+                           "PCIe links have their maximum width and speed; there are no NVLinks")});
 }
 
 } // namespace

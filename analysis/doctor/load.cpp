@@ -61,25 +61,24 @@ void check_course(int rank, const Course& course, Findings& into) {
   bool slowed = (course.reasons & model::k_throttled_bits) != 0;
   bool slower = course.last_mhz < course.first_mhz * (1 - k_noticeable_share);
   if (slower || slowed)
-    into.add(
-        {"D22",
-         slower ? Severity::warn : Severity::info,
-         slower ? "clocks drop under sustained load" : "something slowed a GPU down under load",
-         {seen},
-         slower ? "long runs are slower than short benchmarks suggest" : "",
-         slower ? "check cooling and power limits: nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE"
-                : "",
-         {rank},
-         {}});
+    into.add({"D22",
+              slower ? Severity::warn : Severity::info,
+              slower ? What("clocks_drop", "clocks drop under sustained load")
+                     : What("slowed_under_load", "something slowed a GPU down under load"),
+              {seen},
+              slower ? "long runs are slower than short benchmarks suggest" : "",
+              slower
+                  ? "check cooling and power limits: nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE"
+                  : "",
+              {rank}});
   else
     into.add({"D22",
               Severity::ok,
-              "clocks stay constant under sustained load",
+              {"clocks_constant", "clocks stay constant under sustained load"},
               {seen},
               "",
               "",
-              {rank},
-              {}});
+              {rank}});
 }
 
 void check_pcie(const model::Survey& survey, const model::GpuHealth& gpu, Findings& into) {
@@ -88,12 +87,10 @@ void check_pcie(const model::Survey& survey, const model::GpuHealth& gpu, Findin
         survey,
         {"D12",
          Severity::fail,
-         "a PCIe link stays degraded under load",
+         {"pcie_degraded_under_load", "a PCIe link stays degraded under load"},
          {gpu_label(gpu) + ": " + pcie_text(gpu)},
          "copies to and from the host, and to GPUs without NVLink, are slower in proportion",
-         "reseat card and riser; check the slot's settings in the BIOS",
-         {},
-         {}});
+         "reseat card and riser; check the slot's settings in the BIOS"});
 }
 
 } // namespace

@@ -21,26 +21,19 @@ void check_nccl_faults(const Case& one, Findings& into) {
       for (const knowledge::KnownBadNccl* fault : bad_nccl(gpu))
         if (fault->concerns(*version)) {
           any = true;
-          into.add(survey, {"D35",
-                            Severity::info,
-                            fmt::format("NCCL {} has a known fault: it {} ({})", version->text(),
-                                        fault->what, fault->when),
-                            seen,
-                            "",
-                            fault->way_out,
-                            {},
-                            {}});
+          into.add(
+              survey,
+              {"D35", Severity::info,
+               What("nccl_fault", "NCCL {version} has a known fault: it {fault} ({when})",
+                    {{"version", version->text()}, {"fault", fault->what}, {"when", fault->when}}),
+               seen, "", fault->way_out});
         }
     if (!any)
       into.add(survey,
-               {"D35",
-                Severity::ok,
-                fmt::format("NCCL {} has no known fault that affects these GPUs", version->text()),
-                seen,
-                "",
-                "",
-                {},
-                {}});
+               {"D35", Severity::ok,
+                What("no_nccl_fault", "NCCL {version} has no known fault that affects these GPUs",
+                     {{"version", version->text()}}),
+                seen});
   }
 }
 

@@ -40,18 +40,17 @@ void check_interfaces(const Case& one, const model::Survey& survey, Findings& in
     for (const model::NetworkInterface& interface : host->interfaces)
       seen.push_back(fmt::format("there is {}{}", describe(interface),
                                  interface.running ? "" : " (not running)"));
-    into.add(survey,
-             {"D18",
-              Severity::fail,
-              names.empty()
-                  ? "no network interface that NCCL could use is running"
-                  : fmt::format("NCCL_SOCKET_IFNAME={} matches no running interface", names),
-              seen,
-              "ncclCommInitRank fails: 'no socket interface found'; even ranks on one host connect "
-              "over a socket",
-              names.empty() ? "ip addr; ip link set NAME up" : "unset NCCL_SOCKET_IFNAME",
-              {},
-              {}});
+    into.add(
+        survey,
+        {"D18", Severity::fail,
+         names.empty()
+             ? What("no_interface", "no network interface that NCCL could use is running")
+             : What("socket_ifname_matches_none",
+                    "NCCL_SOCKET_IFNAME={names} matches no running interface", {{"names", names}}),
+         seen,
+         "ncclCommInitRank fails: 'no socket interface found'; even ranks on one host connect "
+         "over a socket",
+         names.empty() ? "ip addr; ip link set NAME up" : "unset NCCL_SOCKET_IFNAME"});
     return;
   }
   const model::NetworkInterface& first = *choice.interfaces.front();
@@ -61,40 +60,32 @@ void check_interfaces(const Case& one, const model::Survey& survey, Findings& in
   if (several && local_only) {
     into.add(
         survey,
-        {"D18",
-         Severity::fail,
-         fmt::format("NCCL would use {} to connect to other hosts, but it reaches only this host",
-                     first.name),
-         seen,
-         "the start hangs or ends with 'connection refused'",
-         "export NCCL_SOCKET_IFNAME=NAME with an interface that the hosts share (ip -br addr)",
-         {},
-         {}});
+        {"D18", Severity::fail,
+         What("interface_local",
+              "NCCL would use {interface} to connect to other hosts, but it reaches only "
+              "this host",
+              {{"interface", first.name}}),
+         seen, "the start hangs or ends with 'connection refused'",
+         "export NCCL_SOCKET_IFNAME=NAME with an interface that the hosts share (ip -br addr)"});
     return;
   }
-  into.add(survey, {"D18",
-                    Severity::ok,
-                    fmt::format("NCCL would use {} ({})", first.name, choice.rule),
-                    seen,
-                    "",
-                    "",
-                    {},
-                    {}});
+  into.add(survey, {"D18", Severity::ok,
+                    What("interface_chosen", "NCCL would use {interface} ({rule})",
+                         {{"interface", first.name}, {"rule", choice.rule}}),
+                    seen});
 }
 
 void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
   const model::HostSurvey& host = *survey.host;
   if (host.rdma.empty()) {
     bool several = count_hosts(one) > 1;
-    into.add_host(survey,
-                  {"D19",
-                   Severity::info,
-                   "no RDMA adapter is visible: between hosts NCCL would use TCP sockets",
-                   {"/sys/class/infiniband is empty"},
-                   several ? "bandwidth between hosts is limited to TCP on one interface" : "",
-                   "",
-                   {},
-                   {}});
+    into.add_host(
+        survey,
+        {"D19",
+         Severity::info,
+         {"rdma_none", "no RDMA adapter is visible: between hosts NCCL would use TCP sockets"},
+         {"/sys/class/infiniband is empty"},
+         several ? "bandwidth between hosts is limited to TCP on one interface" : ""});
     return;
   }
   std::vector<std::string> down;
@@ -113,53 +104,43 @@ void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
   if (up.empty())
     into.add_host(survey, {"D19",
                            Severity::warn,
-                           "no RDMA adapter has an active port",
+                           {"rdma_no_port", "no RDMA adapter has an active port"},
                            down,
                            "NCCL falls back to TCP sockets",
-                           "ibstat; check cables and subnet manager",
-                           {},
-                           {}});
+                           "ibstat; check cables and subnet manager"});
   else if (!down.empty())
     into.add_host(survey, {"D19",
                            Severity::info,
-                           "some RDMA ports are not active",
+                           {"rdma_some_ports", "some RDMA ports are not active"},
                            down,
                            "if they belong to a rail, its GPUs use another rail",
-                           "ibstat",
-                           {},
-                           {}});
+                           "ibstat"});
   if (!nameless.empty())
     into.add_host(survey,
                   {"D19",
                    Severity::warn,
-                   "active RoCE ports have no GID",
+                   {"roce_without_gid", "active RoCE ports have no GID"},
                    nameless,
                    "NCCL cannot connect over them: RDMA needs a GID as its address",
                    "give the port's network interface an address; in a container use the host's "
-                   "network (docker run --network host), because GIDs belong to it",
-                   {},
-                   {}});
+                   "network (docker run --network host), because GIDs belong to it"});
   if (rates.size() > 1)
     into.add_host(survey, {"D19",
                            Severity::warn,
-                           "active RDMA ports run at different rates",
+                           {"rdma_rates_differ", "active RDMA ports run at different rates"},
                            up,
                            "rings run at the speed of the slowest",
-                           "ibstat; or NCCL_IB_HCA=NAME,... with adapters of the same rate",
-                           {},
-                           {}});
+                           "ibstat; or NCCL_IB_HCA=NAME,... with adapters of the same rate"});
   bool files =
       std::any_of(host.driver.device_files.begin(), host.driver.device_files.end(),
                   [](const std::string& file) { return file.starts_with("/dev/infiniband"); });
   if (!up.empty() && !files)
     into.add_host(survey, {"D19",
                            Severity::fail,
-                           "the RDMA adapters' device files do not exist",
+                           {"rdma_no_device_files", "the RDMA adapters' device files do not exist"},
                            {"/sys/class/infiniband shows adapters, /dev/infiniband has no uverbs"},
                            "verbs cannot be used: NCCL falls back to TCP sockets",
-                           "docker run --device=/dev/infiniband ...",
-                           {},
-                           {}});
+                           "docker run --device=/dev/infiniband ..."});
   bool peermem =
       std::any_of(host.driver.modules.begin(), host.driver.modules.end(),
                   [](const model::KernelModule& module) {
@@ -168,18 +149,19 @@ void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
   bool has_gpus = !survey.inventory.gpus.empty();
   if (has_gpus && !up.empty() && !peermem) {
     bool dmabuf = host.driver.flavour == "open";
-    into.add_host(survey,
-                  {"D19",
-                   dmabuf ? Severity::info : Severity::warn,
-                   dmabuf ? "nvidia_peermem is not loaded; the open driver can use DMA-BUF instead"
-                          : "nvidia_peermem is not loaded",
-                   {"/proc/modules"},
-                   dmabuf ? "" : "no GPUDirect RDMA: data between hosts goes through host memory",
-                   dmabuf ? "" : "modprobe nvidia_peermem",
-                   {},
-                   {}});
+    into.add_host(
+        survey,
+        {"D19",
+         dmabuf ? Severity::info : Severity::warn,
+         dmabuf ? What("peermem_missing_dmabuf",
+                       "nvidia_peermem is not loaded; the open driver can use DMA-BUF instead")
+                : What("peermem_missing", "nvidia_peermem is not loaded"),
+         {"/proc/modules"},
+         dmabuf ? "" : "no GPUDirect RDMA: data between hosts goes through host memory",
+         dmabuf ? "" : "modprobe nvidia_peermem"});
   } else if (down.empty() && files && rates.size() <= 1 && nameless.empty()) {
-    into.add_host(survey, {"D19", Severity::ok, "all RDMA ports are active", up, "", "", {}, {}});
+    into.add_host(survey,
+                  {"D19", Severity::ok, {"rdma_ports_active", "all RDMA ports are active"}, up});
   }
 }
 
@@ -209,32 +191,30 @@ void check_chosen(const Case& one, const SmokeTest& smoke_test, Findings& into) 
   if (names.size() > 1) {
     into.add({"D19",
               Severity::fail,
-              "ranks chose different networks",
+              {"networks_differ", "ranks chose different networks"},
               groups,
               "ranks of different hosts cannot connect to each other",
               "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET shows the reason; give all ranks the "
-              "same plugin and libraries",
-              {},
-              {}});
+              "same plugin and libraries"});
     return;
   }
   std::string text = groups.size() == 1 ? only : smoke_test.networks.front().name;
   if (groups.size() > 1)
     seen.insert(seen.begin(), groups.begin(), groups.end());
   if (*names.begin() == "Socket" && has_active_rdma(one)) {
-    Finding finding{"D19",
-                    count_hosts(one) > 1 ? Severity::warn : Severity::info,
-                    "NCCL chose TCP sockets, although RDMA ports are active",
-                    seen,
-                    "bandwidth between hosts is limited to TCP",
-                    "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET gives the reason; ldconfig -p | "
-                    "grep libibverbs: without that library NCCL cannot use IB",
-                    {},
-                    {}};
+    Finding finding{
+        "D19",
+        count_hosts(one) > 1 ? Severity::warn : Severity::info,
+        {"sockets_despite_rdma", "NCCL chose TCP sockets, although RDMA ports are active"},
+        seen,
+        "bandwidth between hosts is limited to TCP",
+        "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET gives the reason; ldconfig -p | "
+        "grep libibverbs: without that library NCCL cannot use IB"};
     finding.symptom = Symptom::detour;
     into.add(std::move(finding));
   } else
-    into.add({"D19", Severity::info, "NCCL's network here: " + text, seen, "", "", {}, {}});
+    into.add({"D19", Severity::info,
+              What("network_used", "NCCL's network here: {networks}", {{"networks", text}}), seen});
 }
 
 } // namespace

@@ -77,36 +77,34 @@ Finding finding_of(const Dealt& dealt) {
   if (dealt.one_shown_to_each() && !dealt.good())
     return {"D07",
             Severity::warn,
-            "every rank sees only one GPU, each a different one: ncclprobe cannot assign them",
+            {"one_gpu_each",
+             "every rank sees only one GPU, each a different one: ncclprobe cannot assign them"},
             dealt.only,
             fmt::format("{}: most ranks find none, and nothing is measured. Programs that use the "
                         "only visible GPU do run, but CUDA IPC between them may fail",
                         k_how_dealt),
             k_show_all,
-            dealt.without,
-            {}};
+            dealt.without};
   if (!dealt.sharing.empty())
     return {"D07",
             Severity::fail,
-            "ranks on one host share a GPU",
+            {"gpu_shared_by_ranks", "ranks on one host share a GPU"},
             dealt.seen,
             "NCCL rejects two ranks on one GPU: 'Duplicate GPU detected'",
             k_show_all,
-            dealt.sharing,
-            {}};
+            dealt.sharing};
   if (dealt.without.empty())
-    return {"D07", Severity::ok, "every rank has its own GPU", dealt.seen, "", "", {}, {}};
+    return {"D07", Severity::ok, {"own_gpu_each", "every rank has its own GPU"}, dealt.seen};
   bool enough = dealt.visible.size() >= dealt.ranks;
   return {"D07",
           Severity::fail,
-          "some ranks have no GPU of their own",
+          {"rank_without_gpu", "some ranks have no GPU of their own"},
           dealt.seen,
           enough ? fmt::format("{}; there are {} GPUs for {} ranks, but not every rank sees all",
                                k_how_dealt, dealt.visible.size(), dealt.ranks)
                  : "NCCL rejects two ranks on one GPU: 'Duplicate GPU detected'",
           enough ? k_show_all : "start one rank per GPU",
-          dealt.without,
-          {}};
+          dealt.without};
 }
 
 void check_order(const std::vector<const model::Survey*>& surveys, Findings& into) {
@@ -120,12 +118,10 @@ void check_order(const std::vector<const model::Survey*>& surveys, Findings& int
   if (models.size() > 1 && !by_address)
     into.add_host(first, {"D07",
                           Severity::warn,
-                          "CUDA numbers the GPUs by speed, unlike nvidia-smi",
+                          {"gpus_by_speed", "CUDA numbers the GPUs by speed, unlike nvidia-smi"},
                           {"CUDA_DEVICE_ORDER is not PCI_BUS_ID, and the GPUs differ"},
                           "CUDA_VISIBLE_DEVICES=0 may select another GPU than nvidia-smi's 0",
-                          "export CUDA_DEVICE_ORDER=PCI_BUS_ID",
-                          {},
-                          {}});
+                          "export CUDA_DEVICE_ORDER=PCI_BUS_ID"});
 }
 
 } // namespace
@@ -151,12 +147,11 @@ void check_rank_gpus(const Case& one, Findings& into) {
     else
       into.add_host(first, {"D07",
                             Severity::warn,
-                            "ranks on one host have different CUDA_VISIBLE_DEVICES",
+                            {"visible_devices_differ",
+                             "ranks on one host have different CUDA_VISIBLE_DEVICES"},
                             {lists.begin(), lists.end()},
                             fmt::format("{}; CUDA IPC between ranks may fail", k_how_dealt),
-                            k_show_all,
-                            {},
-                            {}});
+                            k_show_all});
     check_order(surveys, into);
   }
 }

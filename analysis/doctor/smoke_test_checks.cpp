@@ -68,19 +68,17 @@ void check_end_to_end(const SmokeTest& smoke_test, Findings& into) {
   if (crashed_elsewhere)
     worst = smoke_test.outcome;
   if (worst.ok()) {
-    into.add({"D27",
-              Severity::ok,
-              fmt::format("{} {}", what_ran(smoke_test), where_it_ran(smoke_test)),
-              seen,
-              "",
-              "",
-              {},
-              {}});
+    into.add({"D27", Severity::ok,
+              What("all_reduce_ran", "{what} {where}",
+                   {{"what", what_ran(smoke_test)}, {"where", where_it_ran(smoke_test)}}),
+              seen});
     return;
   }
   if (worst.kind == OutcomeKind::not_run) {
-    into.add(
-        {"D27", Severity::unknown, "the collective was not run", {worst.reason}, "", "", {}, {}});
+    into.add({"D27",
+              Severity::unknown,
+              {"collective_not_run", "the collective was not run"},
+              {worst.reason}});
     return;
   }
   if (seen.empty() || !smoke_test.outcome.reason.empty())
@@ -89,16 +87,16 @@ void check_end_to_end(const SmokeTest& smoke_test, Findings& into) {
   bool wrong = worst.kind == OutcomeKind::wrong_data;
   Finding finding{"D27",
                   Severity::fail,
-                  wrong ? fmt::format("an all-reduce delivers wrong data ({})", smoke_test.name)
-                        : fmt::format("an all-reduce does not run ({}): {}", smoke_test.name,
-                                      to_string(worst.kind)),
+                  wrong ? What("all_reduce_wrong", "an all-reduce delivers wrong data ({test})",
+                               {{"test", smoke_test.name}})
+                        : What("all_reduce_fails", "an all-reduce does not run ({test}): {outcome}",
+                               {{"test", smoke_test.name}, {"outcome", worst.kind}}),
                   seen,
                   wrong ? "every result of this machine is in doubt"
                         : "collectives do not run here with these libraries and this environment",
                   "NCCL_DEBUG=INFO ncclprobe run --collectives all_reduce --sizes 1M --no-sweep "
                   "2>&1 | ncclprobe doctor --log -",
-                  worst.ranks,
-                  {}};
+                  worst.ranks};
   finding.symptom =
       ended_before_its_cells(smoke_test) ? Symptom::did_not_start : symptom_of(worst.kind);
   into.add(std::move(finding));
@@ -139,26 +137,24 @@ void check_capability(const SmokeTest& smoke_test, const Capability& capability,
     const char* id = capability.id;
     std::string seen = text_of(smoke_test, cell);
     if (cell.outcome.ok())
-      into.add(
-          {id, Severity::ok, fmt::format("{} works", capability.what), {seen}, "", "", {}, {}});
+      into.add({id,
+                Severity::ok,
+                What("feature_works", "{feature} works", {{"feature", capability.what}}),
+                {seen}});
     else if (cell.outcome.kind == OutcomeKind::skipped) // its reason says what is missing
       into.add({id,
                 Severity::info,
-                fmt::format("{} is not available here", capability.what),
-                {seen},
-                "",
-                "",
-                {},
-                {}});
+                What("feature_unavailable", "{feature} is not available here",
+                     {{"feature", capability.what}}),
+                {seen}});
     else if (cell.outcome.kind != OutcomeKind::not_run)
       into.add({id,
                 Severity::warn,
-                fmt::format("{} does not work", capability.what),
+                What("feature_fails", "{feature} does not work", {{"feature", capability.what}}),
                 {seen},
                 "programs that use it fail, or fall back",
                 fix_of(capability, nccl),
-                cell.outcome.ranks,
-                {}});
+                cell.outcome.ranks});
   }
 }
 
@@ -188,14 +184,10 @@ void check_algorithms(const SmokeTest& smoke_test, Findings& into) {
     before = function;
     seen.push_back(line);
   }
-  into.add({"D23",
-            Severity::info,
-            fmt::format("NCCL chose, {}: {}", where_it_ran(smoke_test), fmt::join(choices, ", ")),
-            seen,
-            "",
-            "ncclprobe run --proof shows it for every size",
-            {},
-            {}});
+  into.add({"D23", Severity::info,
+            What("algorithms", "NCCL chose, {where}: {choices}",
+                 {{"where", where_it_ran(smoke_test)}, {"choices", choices}}),
+            seen, "", "ncclprobe run --proof shows it for every size"});
 }
 
 } // namespace
@@ -207,14 +199,14 @@ void check_smoke_tests(const Case& one, Findings& into) {
   if (one.smoke_tests.empty() && refused)
     into.add({"D27",
               Severity::fail,
-              fmt::format("the requested {} backend cannot run here", one.backend),
+              What("backend_unavailable", "the requested {backend} backend cannot run here",
+                   {{"backend", one.backend}}),
               {one.not_tested},
               "no run with this backend can start",
-              "ncclprobe doctor without --backend chooses one that works on this host",
-              {},
-              {}});
+              "ncclprobe doctor without --backend chooses one that works on this host"});
   else if (one.smoke_tests.empty())
-    into.add({"D27", Severity::unknown, "no collective was run", {one.not_tested}, "", "", {}, {}});
+    into.add(
+        {"D27", Severity::unknown, {"no_collective", "no collective was run"}, {one.not_tested}});
   for (const SmokeTest& smoke_test : one.smoke_tests) {
     if (smoke_test.name == k_copies)
       continue;

@@ -48,9 +48,15 @@ void judge(const SmokeTest& smoke_test, const SmokeTestCell& cell, const NodeLin
                         *cell.busbw_gb_per_s,
                         nvls_off};
   RangeVerdict verdict = judge_by_range(links, figure);
-  std::string what = fmt::format(
-      "{} of {} MiB on {} ({})", cell.label.workload(), cell.label.bytes >> 20, smoke_test.name,
-      base::count_of(static_cast<std::size_t>(smoke_test.ranks), "GPU", "GPUs"));
+  Object values{{"what", fmt::format("{} of {} MiB on {} ({})", cell.label.workload(),
+                                     cell.label.bytes >> 20, smoke_test.name,
+                                     base::count_of(static_cast<std::size_t>(smoke_test.ranks),
+                                                    "GPU", "GPUs"))},
+                {"collective", cell.label.workload()},
+                {"bytes", cell.label.bytes},
+                {"ranks", smoke_test.ranks},
+                {"busbw_gb_per_s", *cell.busbw_gb_per_s},
+                {"speed", to_string(verdict.verdict)}};
   std::vector<std::string> seen{fmt::format("bus bandwidth {}", describe(verdict, figure))};
   if (!verdict.source.empty())
     seen.push_back("source: " + verdict.source);
@@ -59,21 +65,17 @@ void judge(const SmokeTest& smoke_test, const SmokeTestCell& cell, const NodeLin
     causes += fmt::format("{}{}. {}", i == 0 ? "" : "; ", i + 1, verdict.causes[i]);
   Severity severity = severity_of(verdict);
   bool bad = severity >= Severity::warn;
-  into.add({"D34",
-            severity,
-            fmt::format("{}: {}", what,
-                        verdict.verdict == RangeLevel::unknown
-                            ? "there is no reference value to compare it with"
-                            : fmt::format("the speed is {}", to_string(verdict.verdict))),
-            seen,
-            bad ? "every training step waits for it" : "",
+  into.add({"D34", severity,
+            verdict.verdict == RangeLevel::unknown
+                ? What("no_reference", "{what}: there is no reference value to compare it with",
+                       std::move(values))
+                : What("speed", "{what}: the speed is {speed}", std::move(values)),
+            seen, bad ? "every training step waits for it" : "",
             bad ? fmt::format("ncclprobe p2p shows which links are slow; ncclprobe run "
                               "--collectives {} measures it at all sizes{}{}",
                               cell.label.workload(),
                               causes.empty() ? "" : ". The cause is unknown; it may be ", causes)
-                : "",
-            {},
-            {}});
+                : ""});
 }
 
 } // namespace
@@ -91,13 +93,9 @@ void check_speed(const Case& one, Findings& into) {
       else if (cell.label.bytes >= k_measured_bytes && cell.outcome.kind == OutcomeKind::skipped)
         into.add({"D34",
                   Severity::info,
-                  fmt::format("the {} of {} MiB was not measured", cell.label.workload(),
-                              cell.label.bytes >> 20),
-                  {cell.outcome.reason},
-                  "",
-                  "",
-                  {},
-                  {}});
+                  What("not_measured", "the {collective} of {mib} MiB was not measured",
+                       {{"collective", cell.label.workload()}, {"mib", cell.label.bytes >> 20}}),
+                  {cell.outcome.reason}});
 }
 
 } // namespace ncclprobe::analysis::doctor

@@ -89,35 +89,28 @@ void judge(const Case& one, const SmokeTest& smoke_test, Findings& into) {
     Finding finding{
         "D12",
         Severity::warn,
-        "NCCL uses host memory or the network although the GPUs can access each other directly",
+        {"p2p_unused",
+         "NCCL uses host memory or the network although the GPUs can access each other directly"},
         near,
         "lower bandwidth and higher latency",
         "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,P2P,GRAPH gives the reason; ncclprobe p2p "
-        "--methods ce,staged compares the transports",
-        {},
-        {}};
+        "--methods ce,staged compares the transports"};
     finding.symptom = Symptom::detour;
     into.add(std::move(finding));
   }
   if (!far.empty())
     into.add({"D12",
               Severity::info,
-              "NCCL does not use direct access between GPUs whose path leads through the CPU",
+              {"p2p_unused_over_cpu",
+               "NCCL does not use direct access between GPUs whose path leads through the CPU"},
               far,
               "usually none: NCCL uses direct access only up to a distance (NCCL_P2P_LEVEL)",
-              "NCCL_P2P_LEVEL=SYS ncclprobe run, compared with a run without it",
-              {},
-              {}});
+              "NCCL_P2P_LEVEL=SYS ncclprobe run, compared with a run without it"});
   if (direct > 0 && direct == within)
-    into.add(
-        {"D12",
-         Severity::ok,
-         fmt::format("NCCL connects the GPUs of a host directly (P2P), {} connections", direct),
-         {},
-         "",
-         "",
-         {},
-         {}});
+    into.add({"D12", Severity::ok,
+              What("p2p_used",
+                   "NCCL connects the GPUs of a host directly (P2P), {connections} connections",
+                   {{"connections", direct}})});
 }
 
 } // namespace

@@ -93,12 +93,11 @@ void check_leftovers(const model::Survey& survey, const Variables& all,
     anything = true;
     Finding finding{"D14",
                     leftover.severity,
-                    fmt::format("{}={} is set", found->first, found->second.value),
+                    What("variable_set", "{variable}={value} is set",
+                         {{"variable", found->first}, {"value", found->second.value}}),
                     {evidence(found->first, found->second)},
                     leftover.cost,
-                    remedy(found->first, found->second),
-                    {},
-                    {}};
+                    remedy(found->first, found->second)};
     if (*leftover.shows_as != '\0')
       finding.shows_as = {leftover.shows_as};
     into.add(survey, std::move(finding));
@@ -158,12 +157,14 @@ std::set<std::string> check_values_of(const Case& one, const model::Survey& surv
       bad.insert(name);
     Finding finding{"D14",
                     severity_of(judgement, name, place),
-                    workload::headline(setting, judgement, place),
+                    What("variable_misread", "{judgement}",
+                         {{"judgement", workload::headline(setting, judgement, place)},
+                          {"variable", name},
+                          {"value", seen.value},
+                          {"reading", judgement.reading}}),
                     {evidence(name, seen)},
                     judgement.outcome,
-                    fix_of(name, seen, judgement.better),
-                    {},
-                    {}};
+                    fix_of(name, seen, judgement.better)};
     if (finding.severity == Severity::info) // a plugin may read it
       finding.fix.clear();
     if (finding.severity == Severity::fail && nccl_ran(one)) { // the table must be wrong
@@ -208,14 +209,16 @@ void check_contradictions(const model::Survey& survey, const Variables& all, Fin
     anything = true;
     into.add(survey, {"D14",
                       Severity::warn,
-                      fmt::format("{}={} and {}={} contradict each other", one.first,
-                                  one.second.value, other.first, other.second.value),
+                      What("variables_contradict",
+                           "{one}={one_value} and {other}={other_value} contradict each other",
+                           {{"one", one.first},
+                            {"one_value", one.second.value},
+                            {"other", other.first},
+                            {"other_value", other.second.value}}),
                       {evidence(one.first, one.second), evidence(other.first, other.second)},
                       cost,
                       fmt::format("{} or {}", remedy(one.first, one.second),
-                                  remedy(other.first, other.second)),
-                      {},
-                      {}});
+                                  remedy(other.first, other.second))});
   };
   for (const Contradiction& rule : k_contradictions) {
     const auto* one = set_to(rule.one, rule.one_value);
@@ -262,16 +265,13 @@ void check_ranks_agree(const Case& one, Findings& into, bool& anything) {
     }
     bool read = find_variable(name) != nullptr;
     bool harmless = model::may_differ_between_ranks(name) || !read;
-    into.add({"D14",
-              harmless ? Severity::info : Severity::fail,
-              fmt::format("ranks disagree on {}", name),
-              seen,
+    into.add({"D14", harmless ? Severity::info : Severity::fail,
+              What("variable_differs", "ranks disagree on {variable}", {{"variable", name}}), seen,
               !read      ? "none: NCCL does not read it"
               : harmless ? "none, if intended: hosts may differ in it"
                          : "ranks that choose differently hang, or deliver wrong data",
               read ? fmt::format("give all ranks the same value: mpirun -x {}", name) : "",
-              fewest,
-              {}});
+              fewest});
   }
 }
 
@@ -295,17 +295,15 @@ void check_variables(const Case& one, Findings& into) {
         anything = true;
         into.add(survey, {"D14",
                           Severity::info,
-                          fmt::format("NCCL reads settings from {}", seen.origin),
+                          What("settings_from_file", "NCCL reads settings from {file}",
+                               {{"file", seen.origin}}),
                           {evidence(name, seen)},
-                          "these settings are not visible in the environment",
-                          "",
-                          {},
-                          {}});
+                          "these settings are not visible in the environment"});
       }
   }
   check_ranks_agree(one, into, anything);
   if (!anything)
-    into.add({"D14", Severity::ok, "no setting is invalid or slows NCCL down", {}, "", "", {}, {}});
+    into.add({"D14", Severity::ok, {"variables_fine", "no setting is invalid or slows NCCL down"}});
 }
 
 } // namespace ncclprobe::analysis::doctor

@@ -83,20 +83,29 @@ std::vector<std::string> evidence_of(const std::vector<const model::Xid*>& xids)
 Finding finding_of(Era era, const std::vector<const model::Xid*>& xids) {
   bool harmless = std::all_of(xids.begin(), xids.end(),
                               [](const model::Xid* xid) { return spares_the_gpu(*xid); });
-  Finding finding{"D11", Severity::info, "", evidence_of(xids), "", "", {}, {}};
-  const std::string count = base::count_of(xids.size(), "Xid", "Xids");
+  Finding finding{"D11", Severity::info, {}, evidence_of(xids)};
+  std::vector<int> numbers;
+  for (const model::Xid* xid : xids)
+    numbers.push_back(xid->number);
+  Object values{{"xids", base::count_of(xids.size(), "Xid", "Xids")}, {"numbers", numbers}};
   switch (era) {
   case Era::recent:
     finding.severity = harmless ? Severity::warn : Severity::fail;
-    finding.what = fmt::format("the kernel log has {} of the NVIDIA driver{}", count,
-                               harmless ? ", all solved by a restart of the application" : "");
+    finding.what = harmless ? What("xids_solved",
+                                   "the kernel log has {xids} of the NVIDIA driver, all solved by "
+                                   "a restart of the application",
+                                   std::move(values))
+                            : What("xids", "the kernel log has {xids} of the NVIDIA driver",
+                                   std::move(values));
     finding.cost = "ranks die or hang; the Xid number says what is broken";
     finding.fix = "ncclprobe doctor --log explains these lines";
     break;
   case Era::old:
-    finding.what = fmt::format(
-        "{} of the NVIDIA driver since the host was started, older than {} h (our limit)", count,
-        k_old_s / k_hour_s);
+    values.emplace_back("limit_h", k_old_s / k_hour_s);
+    finding.what = {"xids_old",
+                    "{xids} of the NVIDIA driver since the host was started, older than {limit_h} "
+                    "h (our limit)",
+                    std::move(values)};
     if (harmless)
       break;
     finding.severity = Severity::warn;
@@ -105,7 +114,9 @@ Finding finding_of(Era era, const std::vector<const model::Xid*>& xids) {
                   "since: reboot when the node is free";
     break;
   case Era::before_boot:
-    finding.what = fmt::format("{} of the NVIDIA driver from before the host was started", count);
+    finding.what = {"xids_before_boot",
+                    "{xids} of the NVIDIA driver from before the host was started",
+                    std::move(values)};
     break;
   }
   return finding;
@@ -116,14 +127,13 @@ Finding finding_of(Era era, const std::vector<const model::Xid*>& xids) {
 void check_xids(const model::Survey& survey, Findings& into) {
   const model::KernelLog& log = survey.host->kernel_log;
   if (log.source.empty()) {
-    into.add_host(survey, {"D11",
-                           Severity::unknown,
-                           "the kernel log is not readable: Xids are unknown",
-                           {log.problem},
-                           "",
-                           "sudo dmesg | grep -i xid",
-                           {},
-                           {}});
+    into.add_host(survey,
+                  {"D11",
+                   Severity::unknown,
+                   {"kernel_log_unreadable", "the kernel log is not readable: Xids are unknown"},
+                   {log.problem},
+                   "",
+                   "sudo dmesg | grep -i xid"});
     return;
   }
   for (Era era : {Era::recent, Era::old, Era::before_boot}) {

@@ -71,9 +71,9 @@ std::string shown(const Value& value, CellFormat format) {
       value.held());
 }
 
-std::string in_words(const Finding& finding) {
+std::string in_words(std::string_view sentence, const Object& values_by_name) {
   fmt::dynamic_format_arg_store<fmt::format_context> values;
-  for (const auto& [name, value] : finding.values)
+  for (const auto& [name, value] : values_by_name)
     std::visit(
         [&, &name = name, &value = value](const auto& held) {
           if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(held)>>)
@@ -82,8 +82,11 @@ std::string in_words(const Finding& finding) {
             values.push_back(fmt::arg(name.c_str(), value.is_null() ? "" : shown(value)));
         },
         value.held());
-  return fmt::vformat(
-      fmt::string_view(finding.kind->sentence.data(), finding.kind->sentence.size()), values);
+  return fmt::vformat(fmt::string_view(sentence.data(), sentence.size()), values);
+}
+
+std::string in_words(const Finding& finding) {
+  return in_words(finding.kind->sentence, finding.values);
 }
 
 std::string in_words(const std::vector<Finding>& findings) {

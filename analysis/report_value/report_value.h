@@ -195,6 +195,7 @@ struct Finding {
 };
 // Its sentence. Every value in the sentence must exist (else fmt::format_error).
 std::string in_words(const Finding& finding);
+std::string in_words(std::string_view sentence, const Object& values);
 std::string in_words(const std::vector<Finding>& findings);
 // Several findings in one paragraph, as a Text.
 struct Findings {

@@ -348,7 +348,7 @@ int plan_and_lead(const World& world, Session& session, const Job& job,
   StopOnSignal stopper(supervisor);
   if (!quiet) {
     for (const auto& finding : preflight(session.hosts, session.backend.name, world))
-      spdlog::warn("{}; consequence: {} (`ncclprobe doctor` shows more)", finding.what,
+      spdlog::warn("{}; consequence: {} (`ncclprobe doctor` shows more)", finding.what.text,
                    finding.cost);
     warn_of_other_environments(session);
     say_what_is_coming(session, *plan);

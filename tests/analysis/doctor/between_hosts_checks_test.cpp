@@ -48,7 +48,8 @@ TEST_CASE("hosts that would be met at one address are a failure that names them"
 
   CHECK(finding.severity == Severity::fail);
   CHECK(finding.hosts == std::vector<std::string>{"alpha", "beta"});
-  CHECK_THAT(finding.what, ContainsSubstring("192.0.2.2"));
+  CHECK(finding.what.kind == "same_address");
+  CHECK(value(finding.what, "address") == "192.0.2.2");
 }
 
 TEST_CASE("different sizes of packets are a warning with the smallest as the fix") {
@@ -87,7 +88,8 @@ TEST_CASE("with the host backend it is Gloo that chooses") {
   Finding finding = gravest(one, "D18");
 
   CHECK(finding.severity == Severity::fail);
-  CHECK(finding.what == "GLOO_SOCKET_IFNAME=eth is not a running interface");
+  CHECK(finding.what.kind == "gloo_interface_not_running");
+  CHECK(value(finding.what, "name") == "eth");
   for (model::Survey& survey : one.surveys)
     survey.process.environment[0].value = "eth0";
   CHECK(worst(one, "D18") == Severity::ok);
@@ -120,7 +122,8 @@ TEST_CASE("ranks that disagree are named with their hosts; where they may, it is
   one.surveys[0].process.environment = {{"OMP_NUM_THREADS", "4"}};
   finding = gravest(one, "D32");
   CHECK(finding.severity == Severity::warn);
-  CHECK(finding.what == "ranks disagree on OMP_NUM_THREADS");
+  CHECK(finding.what.kind == "environment_differs");
+  CHECK(value(finding.what, "variable") == "OMP_NUM_THREADS");
 }
 
 TEST_CASE("what stopped all ranks says nothing of types") {

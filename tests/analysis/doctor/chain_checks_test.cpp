@@ -11,12 +11,13 @@ using namespace ncclprobe::analysis::doctor;
 using test_doctor::found;
 using test_doctor::healthy_case;
 using test_doctor::healthy_cpu_case;
+using test_doctor::value;
 
 namespace {
 
 Finding chain_of(const Case& one, const std::string& feature) {
   for (Finding& finding : found(one, "D29"))
-    if (finding.what.starts_with(feature))
+    if (finding.what.kind == "feature" && value(finding.what, "feature").starts_with(feature))
       return finding;
   return {};
 }
@@ -26,7 +27,7 @@ Finding chain_of(const Case& one, const std::string& feature) {
 TEST_CASE("a feature's chain breaks at the link that is missing") {
   Case one = healthy_case();
   Finding nvls = chain_of(one, "NVLS");
-  CHECK(nvls.what == "NVLS all-reduce: unknown"); // multicast itself is never tried
+  CHECK(value(nvls.what, "state") == "unknown"); // multicast itself is never tried
   CHECK(nvls.evidence ==
         std::vector<std::string>{"NCCL >= 2.17 built with CUDA >= 12.1: unknown",
                                  "enough GPUs for the tuner to choose it (5 on H200, 6 on B200/AWS "
@@ -36,13 +37,13 @@ TEST_CASE("a feature's chain breaks at the link that is missing") {
   CHECK_THAT(chain_of(one, "NVLS").evidence.front(), ContainsSubstring("enough GPUs"));
   one.smoke_tests[0].algorithms = {{"AllReduce", 64 << 10, "RING", "LL", 0},
                                    {"AllReduce", 512 << 20, "NVLS", "SIMPLE", 0}};
-  CHECK(chain_of(one, "NVLS").what == "NVLS all-reduce: yes");
+  CHECK(value(chain_of(one, "NVLS").what, "state") == "yes");
   one.smoke_tests[0].algorithms.pop_back(); // the large message did not run
-  CHECK(chain_of(one, "NVLS").what == "NVLS all-reduce: unknown");
+  CHECK(value(chain_of(one, "NVLS").what, "state") == "unknown");
   one.smoke_tests[0].algorithms.push_back({"AllReduce", 512 << 20, "RING", "SIMPLE", 0});
-  CHECK(chain_of(one, "NVLS").what == "NVLS all-reduce: no");
+  CHECK(value(chain_of(one, "NVLS").what, "state") == "no");
   one.smoke_tests[0].algorithms = {{"AllReduce", 512 << 20, "1", "0", 0}}; // as logs had it once
-  CHECK(chain_of(one, "NVLS").what == "NVLS all-reduce: unknown");
+  CHECK(value(chain_of(one, "NVLS").what, "state") == "unknown");
   one.smoke_tests[0].algorithms.clear();
   one.code[0].cuda = "11.8";
   CHECK(chain_of(one, "NVLS").evidence.front() == "NCCL >= 2.17 built with CUDA >= 12.1: no");
@@ -50,7 +51,7 @@ TEST_CASE("a feature's chain breaks at the link that is missing") {
 
   one.surveys[0].health[1].multicast = false;
   nvls = chain_of(one, "NVLS");
-  CHECK(nvls.what == "NVLS all-reduce: no");
+  CHECK(value(nvls.what, "state") == "no");
   CHECK(nvls.evidence.front() == "CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED = 1: no");
 
   one.surveys[0].health[1].multicast.reset();
@@ -58,7 +59,7 @@ TEST_CASE("a feature's chain breaks at the link that is missing") {
         "CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED = 1: unknown");
 
   one.surveys[0].process.environment = {{"NCCL_NVLS_ENABLE", "0"}};
-  CHECK(chain_of(one, "NVLS").what == "NVLS all-reduce: no");
+  CHECK(value(chain_of(one, "NVLS").what, "state") == "no");
 }
 
 TEST_CASE("GPUDirect RDMA needs a newer NCCL where it goes by DMA-BUF") {
@@ -86,24 +87,24 @@ TEST_CASE("what a chain needs of CUDA is asked of driver and runtime, however it
 
 TEST_CASE("NCCL reduces FP8 on Hopper and newer only") {
   Case one = healthy_case();
-  CHECK(chain_of(one, "fp8 reductions").what == "fp8 reductions: yes");
+  CHECK(value(chain_of(one, "fp8 reductions").what, "state") == "yes");
 
   for (model::Survey& survey : one.surveys)
     for (model::CudaDevice& gpu : survey.inventory.gpus)
       gpu.compute_capability = "8.0";
-  CHECK(chain_of(one, "fp8 reductions").what == "fp8 reductions: no");
+  CHECK(value(chain_of(one, "fp8 reductions").what, "state") == "no");
   CHECK(chain_of(one, "fp8 reductions").evidence == std::vector<std::string>{"CC >= 9.0: no"});
-  CHECK(chain_of(one, "multi-node NVLink").what == "multi-node NVLink: no");
+  CHECK(value(chain_of(one, "multi-node NVLink").what, "state") == "no");
 }
 
 TEST_CASE("a chain takes from the smoke test what was tried there") {
   Case one = healthy_case();
-  CHECK(chain_of(one, "CUDA graph").what == "CUDA graph capture of collectives: yes");
+  CHECK(value(chain_of(one, "CUDA graph").what, "state") == "yes");
 
   one.smoke_tests[0].cells[3].outcome = {model::OutcomeKind::failed, "no capture", {0}};
-  CHECK(chain_of(one, "CUDA graph").what == "CUDA graph capture of collectives: no");
+  CHECK(value(chain_of(one, "CUDA graph").what, "state") == "no");
   one.smoke_tests[0].cells.pop_back();
-  CHECK(chain_of(one, "CUDA graph").what == "CUDA graph capture of collectives: unknown");
+  CHECK(value(chain_of(one, "CUDA graph").what, "state") == "unknown");
 }
 
 TEST_CASE("a chain takes from D13 whether bridges redirect") {
@@ -133,10 +134,10 @@ TEST_CASE("a chain is as weak as the weakest host, which is named") {
     one.surveys.push_back(survey);
   }
   CHECK(chain_of(one, "bf16").hosts == std::vector<std::string>{"node01", "node02"});
-  CHECK(chain_of(one, "GPUDirect RDMA").what == "GPUDirect RDMA: unknown");
+  CHECK(value(chain_of(one, "GPUDirect RDMA").what, "state") == "unknown");
 
   one.surveys[2].host->rdma.clear();
-  CHECK(chain_of(one, "GPUDirect RDMA").what == "GPUDirect RDMA: no");
+  CHECK(value(chain_of(one, "GPUDirect RDMA").what, "state") == "no");
   CHECK(chain_of(one, "GPUDirect RDMA").evidence.front() == "RDMA NIC visible: no on node02");
 
   // Two ranks a host, two GPUs a host: one more rank has none.

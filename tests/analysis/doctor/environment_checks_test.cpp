@@ -10,6 +10,7 @@ using namespace ncclprobe;
 using namespace ncclprobe::analysis::doctor;
 using test_doctor::found;
 using test_doctor::healthy_case;
+using test_doctor::value;
 using test_doctor::what;
 using test_doctor::worst;
 
@@ -54,7 +55,7 @@ TEST_CASE("variables that NCCL would not take as they are meant are found") {
     INFO(example.words);
     REQUIRE_FALSE(findings.empty());
     CHECK(findings.front().severity == example.severity);
-    CHECK_THAT(findings.front().what, ContainsSubstring(example.words));
+    CHECK_THAT(findings.front().what.text, ContainsSubstring(example.words));
   }
 }
 
@@ -76,7 +77,8 @@ TEST_CASE("NCCL_NET=IB is refused where there is no adapter with an active port"
 
   one.surveys[0].host->rdma[0].state = "DOWN";
   CHECK(worst(one, "D14") == Severity::fail);
-  CHECK_THAT(what(one, "D14"), ContainsSubstring("no RDMA adapter with an active port"));
+  CHECK_THAT(value(what(one, "D14"), "judgement"),
+             ContainsSubstring("no RDMA adapter with an active port"));
 
   for (model::Survey& survey : one.surveys) // a plugin may call itself so
     survey.process.looked_for = {{"libnccl-net.so", true}};
@@ -104,7 +106,8 @@ TEST_CASE("without NCCL a value is judged by the newest that is known, and nothi
   one.surveys[0].process.environment = {{"NCCL_ALGO", "Rng"}};
 
   CHECK(worst(one, "D14") == Severity::warn);
-  CHECK_THAT(what(one, "D14"), ContainsSubstring("judged by 2.31.2, the newest known here"));
+  CHECK_THAT(value(what(one, "D14"), "judgement"),
+             ContainsSubstring("judged by 2.31.2, the newest known here"));
 }
 
 TEST_CASE("an older NCCL takes what a newer one refuses") {
@@ -113,7 +116,7 @@ TEST_CASE("an older NCCL takes what a newer one refuses") {
     survey.inventory.libraries[2].version = "2.21.5";
 
   CHECK(worst(one, "D14") == Severity::warn);
-  CHECK_THAT(what(one, "D14"), ContainsSubstring("this NCCL ignores it"));
+  CHECK_THAT(value(what(one, "D14"), "judgement"), ContainsSubstring("this NCCL ignores it"));
 }
 
 TEST_CASE("ranks that disagree on what NCCL does not read do not hang") {
@@ -122,7 +125,7 @@ TEST_CASE("ranks that disagree on what NCCL does not read do not hang") {
 
   CHECK(worst(one, "D14") == Severity::warn); // the name
   for (const Finding& finding : found(one, "D14"))
-    if (finding.what.starts_with("ranks disagree")) {
+    if (finding.what.kind == "variable_differs") {
       CHECK(finding.severity == Severity::info);
       CHECK(finding.cost == "none: NCCL does not read it");
     }
@@ -143,7 +146,7 @@ TEST_CASE("settings that contradict each other are found") {
         {{"NCCL_CUMEM_ENABLE", "0"}, {"NCCL_NVLS_ENABLE", "1"}}}) {
     bool any = false;
     for (const Finding& finding : found(with_variables(settings), "D14"))
-      any = any || finding.what.find("contradict") != std::string::npos;
+      any = any || finding.what.kind == "variables_contradict";
     CHECK(any);
   }
 }
@@ -169,7 +172,8 @@ TEST_CASE("a variable that only some ranks have is a disagreement") {
   one.surveys[1].process.environment = {{"NCCL_ALGO", "Ring"}};
 
   CHECK(worst(one, "D14") == Severity::fail);
-  CHECK(what(one, "D14") == "ranks disagree on NCCL_ALGO");
+  CHECK(what(one, "D14").kind == "variable_differs");
+  CHECK(value(what(one, "D14"), "variable") == "NCCL_ALGO");
 }
 
 TEST_CASE(
@@ -201,7 +205,7 @@ TEST_CASE("shared memory that is missing, tiny, full or littered is found") {
   one.surveys[0].host->shared_memory->problem = "Read-only file system";
   REQUIRE(found(one, "D15").size() == 1); // and nothing of room
   CHECK(found(one, "D15").front().severity == Severity::fail);
-  CHECK(found(one, "D15").front().what == "no file can be created in /dev/shm");
+  CHECK(found(one, "D15").front().what.kind == "shm_not_writable");
   CHECK(found(one, "D15").front().evidence.front() == "/dev/shm: Read-only file system");
 
   one = healthy_case();
@@ -243,7 +247,7 @@ TEST_CASE("limits that break NCCL are found, and only where they do") {
   CHECK_THAT(found(one, "D16").front().fix, ContainsSubstring("limits.d"));
   one = healthy_case();
   one.surveys[0].process.limits[2].soft.reset();
-  CHECK_THAT(what(one, "D16"), ContainsSubstring("stack size is unlimited"));
+  CHECK(what(one, "D16").kind == "stack_unlimited");
   one = healthy_case();
   one.surveys[0].process.limits.clear();
   CHECK(worst(one, "D16") == Severity::unknown);
@@ -255,7 +259,7 @@ TEST_CASE("what a container withholds is found") {
 
   model::Confinement& limits = one.surveys[0].process.confinement;
   limits.numa_calls_allowed = false;
-  CHECK_THAT(what(one, "D17"), ContainsSubstring("NUMA"));
+  CHECK(what(one, "D17").kind == "numa_calls_denied");
   limits = {};
   limits.memory_limit_bytes = 100 << 20;
   limits.memory_used_bytes = 99 << 20;
@@ -276,7 +280,7 @@ TEST_CASE("a /sys without the GPUs is found") {
   Case one = healthy_case();
   one.surveys[0].host->driver.nvidia_pci_devices = 0;
   CHECK(worst(one, "D17") == Severity::warn);
-  CHECK(what(one, "D17") == "/sys shows none of the GPUs");
+  CHECK(what(one, "D17").kind == "gpus_not_in_sys");
 }
 
 TEST_CASE("an interface name that matches nothing is a failure that lists what there is") {
@@ -305,7 +309,7 @@ TEST_CASE("an active RoCE port without a GID cannot be connected over") {
 
   one.surveys[0].host->rdma[0].link_layer = "Ethernet";
   CHECK(worst(one, "D19") == Severity::warn);
-  CHECK(what(one, "D19") == "active RoCE ports have no GID");
+  CHECK(what(one, "D19").kind == "roce_without_gid");
   one.surveys[0].host->rdma[0].gids = 2;
   CHECK(worst(one, "D19") == Severity::ok);
 }
@@ -319,7 +323,7 @@ TEST_CASE("faults of RDMA adapters are found") {
   one = healthy_case();
   one.surveys[0].host->rdma.push_back(
       {"mlx5_1", 1, "ACTIVE", "100 Gb/sec (4X EDR)", "InfiniBand", 1});
-  CHECK_THAT(what(one, "D19"), ContainsSubstring("different rates"));
+  CHECK(what(one, "D19").kind == "rdma_rates_differ");
   one = healthy_case();
   std::erase(one.surveys[0].host->driver.device_files, "/dev/infiniband/uverbs0");
   CHECK(worst(one, "D19") == Severity::fail);

@@ -95,7 +95,7 @@ TEST_CASE("a variable that NCCL refuses explains what fails, and the hardware is
                                 "unset NCCL_ALGO (D14)");
   for (const Finding& finding : all)
     if (finding.severity == Severity::fail)
-      for (const std::string& text : {finding.what, finding.fix, finding.cost}) {
+      for (const std::string& text : {finding.what.text, finding.fix, finding.cost}) {
         INFO(finding.id << " " << text);
         CHECK(text.find("ACS") == std::string::npos);
         CHECK(text.find("IOMMU") == std::string::npos);
@@ -242,7 +242,7 @@ TEST_CASE("of a check's findings only the one that the words are about is the ca
   one.surveys[0].health[0].ecc_on = true;
   one.surveys[0].health[0].ecc_on_after_reset = false;
   stop_before_everything(one, "CUDA error 214: uncorrectable ECC error encountered");
-  REQUIRE(of(examine(one), "D11").what == "a change of ECC mode takes effect at the next reset");
+  REQUIRE(of(examine(one), "D11").what.kind == "ecc_changes");
   CHECK(of(examine(one), "D27").follows_from.empty());
 
   one.surveys[0].health[0].uncorrected_since_reset = 3;

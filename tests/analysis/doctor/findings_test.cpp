@@ -16,7 +16,7 @@ using test_doctor::healthy_cpu_case;
 TEST_CASE("nothing is wrong with a healthy machine, with and without GPUs") {
   for (const Case& one : {healthy_case(), healthy_cpu_case()})
     for (const Finding& finding : examine(one)) {
-      INFO(finding.id << " " << finding.what);
+      INFO(finding.id << " " << finding.what.text);
       CHECK(finding.severity <= Severity::info);
     }
 }
@@ -40,7 +40,7 @@ TEST_CASE("findings come worst first, each with what it costs and a fix if it is
                        [](const auto& a, const auto& b) { return a.severity > b.severity; }));
   for (const Finding& finding : findings)
     if (finding.severity >= Severity::warn) {
-      INFO(finding.id << " " << finding.what);
+      INFO(finding.id << " " << finding.what.text);
       CHECK_FALSE(finding.cost.empty());
       CHECK_FALSE(finding.fix.empty());
       CHECK_FALSE(finding.evidence.empty());
@@ -123,7 +123,7 @@ TEST_CASE("where two ranks and all did well, the tree names all, and neither is 
   Diagnosis diagnosis = diagnose(one, examine(one));
 
   CHECK(diagnosis.steps.back().because == "a kernel and an all-reduce ran on all ranks (4 ranks)");
-  CHECK(test_doctor::found(one, "D27").front().what == "a kernel and an all-reduce ran on 2 ranks");
+  CHECK(test_doctor::what(one, "D27").text == "a kernel and an all-reduce ran on 2 ranks");
 }
 
 TEST_CASE("without a GPU nothing says that a kernel ran") {
@@ -133,7 +133,7 @@ TEST_CASE("without a GPU nothing says that a kernel ran") {
   CHECK(diagnosis.steps.back().question == "Does an all-reduce run, with correct data?");
   CHECK(diagnosis.steps.back().because == "an all-reduce ran without a GPU on all ranks (2 ranks)");
   for (const Finding& finding : examine(one))
-    CHECK_THAT(finding.what, !ContainsSubstring("kernel"));
+    CHECK_THAT(finding.what.text, !ContainsSubstring("kernel"));
   one.smoke_tests.clear();
   CHECK(diagnose(one, examine(one)).steps.back().question ==
         "Does an all-reduce run, with correct data?");

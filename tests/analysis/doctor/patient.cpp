@@ -174,9 +174,16 @@ Severity worst(const Case& one, const std::string& id) {
   return analysis::doctor::worst(found(one, id));
 }
 
-std::string what(const Case& one, const std::string& id) {
+What what(const Case& one, const std::string& id) {
   std::vector<Finding> all = found(one, id);
-  return all.empty() ? "" : all.front().what;
+  return all.empty() ? What() : all.front().what;
+}
+
+std::string value(const What& what, std::string_view name) {
+  for (const auto& [known, value] : what.values)
+    if (known == name)
+      return shown(value);
+  return "-";
 }
 
 } // namespace ncclprobe::test_doctor

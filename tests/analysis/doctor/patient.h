@@ -26,6 +26,8 @@ std::vector<analysis::doctor::Finding> found(const analysis::doctor::Case& one,
 // The gravest of these.
 analysis::doctor::Severity worst(const analysis::doctor::Case& one, const std::string& id);
 // The `what` of the gravest.
-std::string what(const analysis::doctor::Case& one, const std::string& id);
+analysis::doctor::What what(const analysis::doctor::Case& one, const std::string& id);
+// A value of its sentence, as it stands there; "-" without one.
+std::string value(const analysis::doctor::What& what, std::string_view name);
 
 } // namespace ncclprobe::test_doctor

@@ -17,6 +17,7 @@ using support::make_record;
 using support::RunBuilder;
 using test_doctor::found;
 using test_doctor::healthy_case;
+using test_doctor::value;
 using test_doctor::worst;
 
 TEST_CASE("a collective that runs with right data is the proof") {
@@ -142,7 +143,7 @@ TEST_CASE("what NCCL's log says of the network, and what it took of memory, is k
   for (const char* id : {"D19", "D20"})
     for (const Finding& finding : found(one, id)) {
       CHECK(finding.severity <= Severity::info);
-      said.push_back(finding.what);
+      said.push_back(finding.what.text);
     }
   CHECK(std::find(said.begin(), said.end(), "NCCL's network here: Socket over eth0") != said.end());
   CHECK(std::find(said.begin(), said.end(),
@@ -153,7 +154,7 @@ TEST_CASE("ranks that chose different networks cannot connect; sockets beside RD
   Case one = healthy_case();
   one.smoke_tests[0].networks = {{{0, 1}, "Socket", {"eth0"}, {"Using network Socket"}}};
   CHECK(worst(one, "D19") == Severity::info);
-  CHECK_THAT(found(one, "D19").front().what, ContainsSubstring("although RDMA ports are active"));
+  CHECK(found(one, "D19").front().what.kind == "sockets_despite_rdma");
 
   one.surveys[1].inventory.boot_id = "boot-2";
   CHECK(worst(one, "D19") == Severity::warn);
@@ -179,8 +180,8 @@ TEST_CASE("what connecting takes is told once, of the largest communicator that 
   auto told = [&] {
     std::vector<std::string> all;
     for (const Finding& finding : found(one, "D20"))
-      if (finding.what.starts_with("connecting"))
-        all.push_back(finding.what);
+      if (finding.what.kind == "communicator_memory")
+        all.push_back(finding.what.text);
     return all;
   };
 
@@ -223,8 +224,9 @@ TEST_CASE("what NCCL's log says of its choices is told by size") {
   REQUIRE(found(one, "D23").size() == 1);
   Finding finding = found(one, "D23").front();
   CHECK(finding.severity == Severity::info);
-  CHECK(finding.what == "NCCL chose, on all ranks (2 ranks): AllReduce 64 KiB RING/LL, "
-                        "512 MiB NVLS/SIMPLE");
+  CHECK(finding.what.kind == "algorithms");
+  CHECK(value(finding.what, "where") == "on all ranks (2 ranks)");
+  CHECK(value(finding.what, "choices") == "AllReduce 64 KiB RING/LL, 512 MiB NVLS/SIMPLE");
   CHECK(finding.evidence ==
         std::vector<std::string>{"AllReduce of 65536 bytes: RING/LL, 4 channels",
                                  "AllReduce of 536870912 bytes: NVLS/SIMPLE, 16 channels"});
@@ -236,8 +238,8 @@ TEST_CASE("choices of several functions are kept apart, and numbers of older log
                                    {"AllReduce", 64 << 10, "RING", "LL", 0},
                                    {"AllReduce", 1 << 20, "1", "0", 0}};
   REQUIRE(found(one, "D23").size() == 1);
-  CHECK_THAT(found(one, "D23").front().what,
-             ContainsSubstring(": AllReduce 64 KiB RING/LL, Broadcast 64 KiB RING/LL"));
+  CHECK(value(found(one, "D23").front().what, "choices") ==
+        "AllReduce 64 KiB RING/LL, Broadcast 64 KiB RING/LL");
   CHECK(found(one, "D23").front().evidence.size() == 2);
 
   one.smoke_tests[0].algorithms.erase(one.smoke_tests[0].algorithms.begin(),

@@ -33,7 +33,7 @@ void cut_nvlinks(Case& one) {
 // The finding about transports.
 const Finding* of_ways(const std::vector<Finding>& all) {
   for (const Finding& one : all)
-    if (one.what.find("NCCL") != std::string::npos)
+    if (one.what.kind.starts_with("p2p_used") || one.what.kind.starts_with("p2p_unused"))
       return &one;
   return nullptr;
 }
@@ -66,7 +66,7 @@ TEST_CASE("a detour is none where CUDA cannot reach the other GPU, or on another
   set_access(one, false);
   auto denied = found(one, "D12");
   CHECK((of_ways(denied) == nullptr || of_ways(denied)->severity != Severity::warn ||
-         of_ways(denied)->what.find("NCCL uses host memory") == std::string::npos));
+         of_ways(denied)->what.kind != "p2p_unused"));
 
   one = joined_case("NET/IB/0");
   one.surveys[1].inventory.boot_id = "boot-2";

@@ -9,6 +9,7 @@ using namespace ncclprobe;
 using namespace ncclprobe::analysis::doctor;
 using test_doctor::found;
 using test_doctor::healthy_case;
+using test_doctor::value;
 using test_doctor::worst;
 
 namespace {
@@ -52,14 +53,16 @@ TEST_CASE("old and new Xids are told apart, each with its age") {
 
   REQUIRE(findings.size() >= 3);
   CHECK(findings[0].severity == Severity::fail);
-  CHECK_THAT(findings[0].what, ContainsSubstring("has 2 Xids"));
+  CHECK(findings[0].what.kind == "xids");
+  CHECK(value(findings[0].what, "xids") == "2 Xids");
   CHECK(findings[0].evidence.at(2) == "age unknown: timeless line");
   CHECK(findings[0].evidence.at(3) == "40 min ago: line of new");
   CHECK(findings[1].severity == Severity::warn);
-  CHECK_THAT(findings[1].what, ContainsSubstring("older than 24 h (our limit)"));
+  CHECK(findings[1].what.kind == "xids_old");
+  CHECK(value(findings[1].what, "limit_h") == "24");
   CHECK(findings[1].evidence.back() == "3 days ago: line of old");
   CHECK(findings[2].severity == Severity::info);
-  CHECK_THAT(findings[2].what, ContainsSubstring("before the host was started"));
+  CHECK(findings[2].what.kind == "xids_before_boot");
 }
 
 TEST_CASE("without the host's uptime an old Xid still counts as one of this start") {
