@@ -35,10 +35,11 @@ private:
   std::set<std::string> values_;
 };
 
-std::string over_hosts(const model::RunHeader& header,
-                       const std::function<std::string(const model::Host&)>& value_of_host) {
+std::string
+over_hosts(const model::RunHeader& header,
+           const std::function<std::string(const model::HostInventory&)>& value_of_host) {
   Values values;
-  for (const model::Host& host : header.hosts)
+  for (const model::HostInventory& host : header.hosts)
     values.add(value_of_host(host));
   return values.text();
 }
@@ -46,13 +47,13 @@ std::string over_hosts(const model::RunHeader& header,
 std::string gpu_models(const model::RunHeader& header) {
   Values values;
   for (const model::RankPlace& place : header.ranks)
-    if (const model::Gpu* gpu = gpu_of(header, place))
+    if (const model::CudaDevice* gpu = gpu_of(header, place))
       values.add(gpu->name);
   return values.text();
 }
 
 // "NVLink 450 GB/s", "PCIe 63 GB/s"; empty if unknown.
-std::string fabric_of(const model::Host& host) {
+std::string fabric_of(const model::HostInventory& host) {
   const auto links = node_links(host);
   if (!links || !links->nvlink_gb_per_s)
     return "";
@@ -66,7 +67,7 @@ std::string fabric_class(const model::RunHeader& header) {
   if (header.hosts.size() < 2)
     return inside;
   Values nics;
-  for (const model::Host& host : header.hosts)
+  for (const model::HostInventory& host : header.hosts)
     for (const topology::Nic& nic : host.topology.nics)
       if (nic.kind)
         nics.add(std::string(base::to_string(*nic.kind)));
@@ -75,20 +76,21 @@ std::string fabric_class(const model::RunHeader& header) {
 }
 
 std::string library_version(const model::RunHeader& header, const char* name) {
-  return over_hosts(header, [name](const model::Host& host) {
+  return over_hosts(header, [name](const model::HostInventory& host) {
     const model::Library* library = host.library(name);
     return library ? library->version : "";
   });
 }
 
 std::string driver_version(const model::RunHeader& header) {
-  const std::string told = over_hosts(
-      header, [](const model::Host& host) { return host.topology.driver_version.value_or(""); });
+  const std::string told = over_hosts(header, [](const model::HostInventory& host) {
+    return host.topology.driver_version.value_or("");
+  });
   return told.empty() ? library_version(header, "cuda_driver") : told;
 }
 
 // Links and devices, without what changes from one moment to the next. Long, so as a fingerprint.
-std::string topology_of(const model::Host& host) {
+std::string topology_of(const model::HostInventory& host) {
   if (host.topology.gpus.empty())
     return "";
   topology::Host lasting = host.topology;
@@ -162,18 +164,18 @@ std::vector<RunFact> facts_of(const RunSummary& run) {
   facts.add(FactKind::driver, driver_version(header));
   facts.add(FactKind::cuda, library_version(header, "cuda_runtime"));
   facts.add(FactKind::kernel,
-            over_hosts(header, [](const model::Host& host) { return host.kernel; }));
+            over_hosts(header, [](const model::HostInventory& host) { return host.kernel; }));
   facts.add(FactKind::mpi, printable(header.mpi_version));
   facts.add(FactKind::cpu,
-            over_hosts(header, [](const model::Host& host) { return host.cpu_model; }));
+            over_hosts(header, [](const model::HostInventory& host) { return host.cpu_model; }));
   for (const model::Setting& variable : header.environment)
     facts.add(FactKind::variable, printable(variable.value), printable(variable.name));
   for (const model::Setting& file : header.files)
     facts.add(FactKind::plugin, printable(file.value), printable(file.name));
   facts.add(FactKind::host_names,
-            over_hosts(header, [](const model::Host& host) { return host.hostname; }));
+            over_hosts(header, [](const model::HostInventory& host) { return host.hostname; }));
   facts.add(FactKind::boot,
-            over_hosts(header, [](const model::Host& host) { return host.boot_id; }));
+            over_hosts(header, [](const model::HostInventory& host) { return host.boot_id; }));
   facts.add(FactKind::topology, over_hosts(header, topology_of));
   facts.add(FactKind::placement, placement_of(header));
   const ConditionSummary conditions = summarise_conditions(run);

@@ -15,8 +15,8 @@ namespace ncclprobe::analysis {
 namespace {
 
 using timeline::Activities;
-using timeline::Activity;
 using timeline::Class;
+using timeline::DeviceActivity;
 using timeline::OperationIndex;
 using timeline::RankHead;
 using timeline::Span;
@@ -29,7 +29,7 @@ constexpr std::size_t k_stretches_without_steps = 4096;
 // next. A trace without steps is cut evenly.
 std::vector<Span> stretches_of(const Activities& activities, const timeline::StepWindows& steps) {
   std::int64_t last = 0;
-  for (const Activity& one : activities.all)
+  for (const DeviceActivity& one : activities.all)
     last = std::max(last, one.end_ns);
   const std::int64_t first = activities.all.front().start_ns;
   std::vector<std::int64_t> begins{first};
@@ -85,7 +85,7 @@ public:
     const std::vector<Span> stretches =
         is_reduced_ ? stretches_of(activities, steps) : std::vector<Span>();
     std::map<std::uint16_t, EventLane> lanes; // by stream
-    for (const Activity& one : activities.all) {
+    for (const DeviceActivity& one : activities.all) {
       EventLane& lane = lanes[one.stream];
       if (is_reduced_)
         add_to_sums(lane, one, stretches, common);
@@ -131,8 +131,8 @@ public:
 private:
   // An event that goes on in the next stretches is divided between them.
   template <typename ToCommon>
-  static void add_to_sums(EventLane& lane, const Activity& one, const std::vector<Span>& stretches,
-                          ToCommon common) {
+  static void add_to_sums(EventLane& lane, const DeviceActivity& one,
+                          const std::vector<Span>& stretches, ToCommon common) {
     if (lane.sums.empty())
       for (const Span& stretch : stretches)
         lane.sums.push_back({.begin_ns = common(stretch.begin),
@@ -148,7 +148,7 @@ private:
     }
   }
 
-  std::uint32_t name_of(const Activity& one) {
+  std::uint32_t name_of(const DeviceActivity& one) {
     const auto [place, is_new] =
         names_.try_emplace({one.name, one.kind}, static_cast<std::uint32_t>(chart_.names.size()));
     if (is_new)

@@ -45,23 +45,43 @@ std::vector<std::string> TextTable::leave_out_columns_of(std::string_view cell) 
   return left_out;
 }
 
+std::size_t TextTable::width_of(std::size_t column) const {
+  std::size_t width = display_width(columns_[column].title);
+  for (const auto& row : rows_)
+    width = std::max(width, display_width(row[column]));
+  return width;
+}
+
 std::string TextTable::render(int indent) const {
-  std::vector<std::size_t> widths;
-  for (std::size_t c = 0; c < columns_.size(); ++c) {
-    std::size_t width = display_width(columns_[c].title);
-    for (const auto& row : rows_)
-      width = std::max(width, display_width(row[c]));
-    widths.push_back(width);
+  return render_part(indent, 1, columns_.size());
+}
+
+std::string TextTable::render_within(int columns) const {
+  std::string out;
+  for (std::size_t begin = 1, end = 1; begin < columns_.size(); begin = end) {
+    std::size_t width = width_of(0) + 2 + width_of(end++);
+    while (end < columns_.size() && width + 2 + width_of(end) <= static_cast<std::size_t>(columns))
+      width += 2 + width_of(end++);
+    out += (out.empty() ? "" : "\n") + render_part(0, begin, end);
+  }
+  return out;
+}
+
+std::string TextTable::render_part(int indent, std::size_t begin, std::size_t end) const {
+  std::vector<std::size_t> shown, widths;
+  for (std::size_t c = 0; c < end; c = c == 0 ? begin : c + 1) {
+    shown.push_back(c);
+    widths.push_back(width_of(c));
   }
   std::string out;
   auto add_line = [&](auto&& cell_at) {
     std::string line(indent, ' ');
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
-      const std::string& cell = cell_at(c);
-      std::string pad(widths[c] - display_width(cell), ' ');
-      if (c > 0)
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      const std::string& cell = cell_at(shown[i]);
+      std::string pad(widths[i] - display_width(cell), ' ');
+      if (i > 0)
         line += "  ";
-      line += columns_[c].align == Align::right ? pad + cell : cell + pad;
+      line += columns_[shown[i]].align == Align::right ? pad + cell : cell + pad;
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";

@@ -25,8 +25,15 @@ public:
   std::vector<std::string> leave_out_columns_of(std::string_view cell);
   // Every line starts with `indent` spaces, has no trailing blanks, and ends with a newline.
   std::string render(int indent = 0) const;
+  // The same in blocks, one below the other, of lines of at most `columns` if one cell fits. Each
+  // has the first column and as many others as fit.
+  std::string render_within(int columns) const;
 
 private:
+  std::size_t width_of(std::size_t column) const;
+  // Of the columns from `begin` to `end`, after the first.
+  std::string render_part(int indent, std::size_t begin, std::size_t end) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };

@@ -42,6 +42,21 @@ TEST_CASE("columns that hold nothing but one cell can be left out") {
   CHECK(TextTable({{"size"}}).leave_out_columns_of("?").empty());
 }
 
+TEST_CASE("a table of many columns is shown in blocks that fit") {
+  TextTable table({{"", TextTable::Align::left}, {"GPU0"}, {"GPU1"}, {"NIC0"}});
+  table.add_row({"GPU0", "X", "NV18", "PIX"});
+  table.add_row({"GPU1", "NV18", "X", "SYS"});
+
+  CHECK(table.render_within(16) == "      GPU0  GPU1\n"
+                                   "GPU0     X  NV18\n"
+                                   "GPU1  NV18     X\n"
+                                   "\n"
+                                   "      NIC0\n"
+                                   "GPU0   PIX\n"
+                                   "GPU1   SYS\n");
+  CHECK(table.render_within(22) == table.render());
+}
+
 TEST_CASE("more cells than columns is a defect of the caller") {
   TextTable table({{"a"}});
 

@@ -94,7 +94,7 @@ struct Remarks {
   }
 };
 
-std::string host_matrix(const Host& host) {
+std::string host_matrix(const Host& host, int columns_that_fit) {
   std::vector<Device> devices = devices_of(host);
   if (devices.empty())
     return "No GPUs and no network adapters are known.\n";
@@ -121,7 +121,7 @@ std::string host_matrix(const Host& host) {
     }
     table.add_row(std::move(cells));
   }
-  std::string text = table.render();
+  std::string text = columns_that_fit > 0 ? table.render_within(columns_that_fit) : table.render();
   if (!host.nics.empty()) {
     text += "\nNIC Legend:\n\n";
     for (const Nic& nic : host.nics)
@@ -133,13 +133,13 @@ std::string host_matrix(const Host& host) {
 
 } // namespace
 
-std::string render_matrix(const Machine& machine, Legend legend) {
+std::string render_matrix(const Machine& machine, Legend legend, int columns) {
   std::string text;
   for (std::size_t i = 0; i < machine.hosts.size(); ++i) {
     const Host& host = machine.hosts[i];
     if (machine.hosts.size() > 1)
       text += fmt::format("{}Host {}\n", i == 0 ? "" : "\n", host_label(host, i));
-    text += host_matrix(host);
+    text += host_matrix(host, columns);
   }
   return legend == Legend::yes ? text + k_legend : text;
 }

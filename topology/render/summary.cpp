@@ -284,7 +284,8 @@ std::string heading(const Host& host, std::size_t number, std::size_t hosts) {
 } // namespace
 
 std::string render_summary(const Machine& machine,
-                           const std::vector<std::vector<std::string>>& contradictions) {
+                           const std::vector<std::vector<std::string>>& contradictions,
+                           int columns) {
   std::string out;
   for (std::size_t i = 0; i < machine.hosts.size(); ++i) {
     const Host& host = machine.hosts[i];
@@ -295,7 +296,7 @@ std::string render_summary(const Machine& machine,
     if (!host.nics.empty())
       out += "\n" + nic_table(host);
     if (!host.gpus.empty())
-      out += "\n" + render_matrix({{host}}, Legend::no);
+      out += "\n" + render_matrix({{host}}, Legend::no, columns);
     out += "\n";
     for (const HostNote& note : host_notes(host, Load::idle))
       out += fmt::format("{}: {}\n", to_string(note.kind), note.text);

@@ -76,10 +76,10 @@ std::string json(const Sight& sight) {
   return document.dump(1) + "\n";
 }
 
-std::string summary(const Sight& sight, const TopoOptions& options) {
+std::string summary(const Sight& sight, const TopoOptions& options, int columns) {
   if (sight.machine.hosts.empty())
     return topology::render_graphs(sight.graphs);
-  std::string text = topology::render_summary(sight.machine, sight.contradictions);
+  std::string text = topology::render_summary(sight.machine, sight.contradictions, columns);
   for (const std::string& warning : topology::misplaced(sight.machine, sight.ranks))
     text += "warning: " + warning + "\n";
   for (const std::string& remark : sight.remarks)
@@ -93,10 +93,11 @@ std::string summary(const Sight& sight, const TopoOptions& options) {
   return text;
 }
 
-Result<std::string> render(const Sight& sight, const TopoOptions& options) {
+// `columns` of the window; 0: any.
+Result<std::string> render(const Sight& sight, const TopoOptions& options, int columns) {
   const topology::Machine& machine = sight.machine;
   if (options.format == "matrix")
-    return topology::render_matrix(machine, topology::Legend::yes);
+    return topology::render_matrix(machine, topology::Legend::yes, columns);
   if (options.format == "tree")
     return topology::render_tree(machine, topology::Lines::utf8);
   if (options.format == "json")
@@ -109,7 +110,7 @@ Result<std::string> render(const Sight& sight, const TopoOptions& options) {
     return topology::render_facts(machine);
   if (options.format == "nccl-xml")
     return topology::write_nccl_xml(machine);
-  return summary(sight, options);
+  return summary(sight, options, columns);
 }
 
 int present(Sight& sight, const TopoOptions& options) {
@@ -117,12 +118,12 @@ int present(Sight& sight, const TopoOptions& options) {
     return give_up(possible.error());
   if (auto chosen = choose_host(options, sight); !chosen)
     return give_up(chosen.error());
-  Result<std::string> text = render(sight, options);
+  // Files keep their lines, and a tree its shape.
+  const bool wraps = (options.format == "summary" || options.format == "matrix") &&
+                     options.output.file.empty() && base::is_terminal(base::Stream::out);
+  Result<std::string> text = render(sight, options, wraps ? base::text_columns() : 0);
   if (!text)
     return give_up(text.error());
-  // Files keep their lines, and a tree its shape.
-  const bool wraps = options.format == "summary" && options.output.file.empty() &&
-                     base::is_terminal(base::Stream::out);
   return deliver(wraps ? within_width(*text) : *text, options.output, base::k_exit_ok);
 }
 

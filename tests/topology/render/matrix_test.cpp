@@ -10,6 +10,10 @@
 #include "topology/read/smi_matrix.h"
 #include "topology/render/matrix.h"
 
+#include <algorithm>
+#include <set>
+#include <sstream>
+
 using namespace ncclprobe;
 using namespace ncclprobe::topology;
 using namespace ncclprobe::topology_test;
@@ -47,6 +51,27 @@ TEST_CASE("a matrix is read back as it was printed") {
     CHECK(labels(*again) == labels(machine));
     CHECK(again->hosts[0].nics.back().name == machine.hosts[0].nics.back().name);
   }
+}
+
+TEST_CASE("a matrix that is wider than the window loses no column") {
+  const Machine machine = read_machine("dgx-a100.xml");
+  const auto words = [](const std::string& text) {
+    std::multiset<std::string> all;
+    std::istringstream in(text);
+    for (std::string word; in >> word;)
+      all.insert(word);
+    return all;
+  };
+  const std::string whole = render_matrix(machine, Legend::no);
+
+  const std::string narrow = render_matrix(machine, Legend::no, 80);
+
+  REQUIRE(whole.find('\n') > 80);
+  for (const std::string& line : plain_lines(narrow.substr(0, narrow.find("NIC Legend"))))
+    CHECK(line.size() <= 80);
+  const auto all = words(whole), shown = words(narrow);
+  CHECK(std::ranges::includes(shown, all));
+  CHECK(shown.size() > all.size()); // the names of the rows are repeated
 }
 
 TEST_CASE("hosts have a matrix each, under their name") {
