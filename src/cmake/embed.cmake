@@ -2,7 +2,7 @@
 # the header declares:
 #   cmake -DOUTPUT=x.cpp -DHEADER=a/b.h -DNAMESPACE=n "-DFILES=a.json;b.json" -P embed.cmake
 set(code "// Made by src/cmake/embed.cmake.\n#include \"${HEADER}\"\n\n")
-string(APPEND code "namespace ${NAMESPACE} {\n\nstd::string_view embedded_text(std::string_view name) {\n")
+string(APPEND code "namespace ${NAMESPACE} {\n\nstd::string_view embedded_text([[maybe_unused]] std::string_view name) {\n")
 foreach(file IN LISTS FILES)
   get_filename_component(name ${file} NAME_WE)
   file(READ ${file} text)
