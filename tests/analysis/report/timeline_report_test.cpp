@@ -279,22 +279,22 @@ TEST_CASE("The JSON of timelines has the fields and types of its schema") {
   support::JsonSchema schema;
   schema.add_free("values"); // of findings: each kind has its own
   schema.add_names("severity", Severity{});
-  const auto add = [&](const TraceSource& source, bool keep_steps) {
+  const auto add = [&](const TraceSource& source, bool keep_steps, TimelineHeading of) {
     const auto timeline = analyse(source, {.keep_steps = keep_steps});
     REQUIRE(timeline);
-    schema.add(written(timeline_report(*timeline, heading()), Format::json));
+    schema.add(written(timeline_report(*timeline, std::move(of)), Format::json));
   };
-  add(example(false), true);
-  add(example(true), false);
+  add(example(false), true, {}); // without findings
+  add(example(true), false, heading());
   TraceSource captured = source_of({RankBuilder(), RankBuilder()});
-  add(captured, false); // nothing was traced
+  add(captured, false, {}); // nothing was traced
   RankBuilder rank;
   rank.nccl(1, {100, 200});
   captured = source_of({rank, rank});
   for (RankHead& head : captured.ranks)
     head.clocks = {{0, 0, 5, 10, trace::ClockKind::globaltimer}};
-  add(captured, false);
-  add(source_of({rank}), false); // a rank left no trace
+  add(captured, false, {});
+  add(source_of({rank}), false, {}); // a rank left no trace
 
   support::check_document("docs/schemas/timeline.json",
                           schema.text("ncclprobe report --timeline --format json"));
