@@ -182,6 +182,7 @@ TablePtr cell_table(const RunFigures& figures) {
   add_time("launch_us", [](const CellTime& time) {
     return time.launch_ns ? Value(*time.launch_ns / 1e3) : Value();
   });
+  add("imported", [imported = !figures.run.header.imported.empty()](Row) { return imported; });
   return table.table();
 }
 

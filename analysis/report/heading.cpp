@@ -7,6 +7,7 @@
 #include "analysis/results/conditions.h"
 #include "analysis/results/rank_gpu.h"
 #include "analysis/survey/memory_split.h"
+#include "base/add_once.h"
 #include "base/described.h"
 #include "model/document.h"
 
@@ -187,6 +188,39 @@ std::string describe_memory(const model::Run& run) {
   return text;
 }
 
+// "nccl-tests 2.17.4's text a.log, b.log".
+std::string describe_imported(const RunHeader& header) {
+  std::map<std::string, std::vector<std::string>> files; // by program and version
+  for (const model::ImportedFile& file : header.imported)
+    files[fmt::format("{} {}", model::to_string(file.format), printable(file.version))].push_back(
+        file.path == "-" ? "standard input" : printable(file.path));
+  constexpr std::size_t k_files_named = 4;
+  std::vector<std::string> parts;
+  for (const auto& [program, paths] : files)
+    parts.push_back(fmt::format("{}({})", program.ends_with(' ') ? program : program + " ",
+                                paths.size() <= k_files_named
+                                    ? join(paths, ", ")
+                                    : base::count_of(paths.size(), "file", "files")));
+  return join(parts, " and ");
+}
+
+// What the times of imported files are, without repetitions.
+std::vector<std::string> times_of_imported(const RunHeader& header) {
+  std::vector<std::string> all;
+  for (const model::ImportedFile& file : header.imported)
+    base::add_once(all, file.times);
+  return all;
+}
+
+// What their import left out or assumed.
+std::vector<std::string> remarks_of_imported(const RunHeader& header) {
+  std::vector<std::string> all;
+  for (const model::ImportedFile& file : header.imported)
+    for (const std::string& remark : file.remarks)
+      base::add_once(all, remark);
+  return all;
+}
+
 std::string describe_progress(const model::Run& run) {
   std::map<model::OutcomeKind, std::size_t> by_kind;
   for (const model::TrialRecord& trial : run.trials)
@@ -253,6 +287,18 @@ TablePtr environment_table(const RunHeader& header) {
   return table.table();
 }
 
+TablePtr imported_table(const RunHeader& header) {
+  TableOf<model::ImportedFile> table(header.imported);
+  table.add("path", &model::ImportedFile::path);
+  table.add("format", &model::ImportedFile::format);
+  table.add("version", &model::ImportedFile::version);
+  table.add("fingerprint", &model::ImportedFile::fingerprint);
+  table.add("trials", &model::ImportedFile::trials);
+  table.add("times", &model::ImportedFile::times);
+  table.add("remarks", &model::ImportedFile::remarks);
+  return table.table();
+}
+
 TablePtr memory_table(const model::Run& run) {
   TableOf<MemorySplit> table(memory_splits(run));
   table.add("setting", &MemorySplit::setting);
@@ -290,6 +336,8 @@ Object run_value(const RunSummary& run, const ConditionSummary& conditions) {
              {"conditions", conditions_value(conditions)},
              {"ranks", std::move(ranks)},
              {"hosts", std::move(hosts)}};
+  if (!header.imported.empty())
+    out.emplace_back("imported", imported_table(header));
   if (!header.environment_of_ranks.empty())
     out.emplace_back("environment_of_ranks", environment_table(header));
   return out;
@@ -307,8 +355,9 @@ List settings_value(const std::vector<model::Setting>& settings) {
 Section heading_section(const RunSummary& run) {
   const RunHeader& header = run.header;
   Section section{.key = "run",
-                  .title = fmt::format("ncclprobe report{}, run {}, started {}",
-                                       synthetic_mark(run), header.run_id, header.started_utc),
+                  .title = fmt::format(
+                      "ncclprobe report{}, run {}, started {}", synthetic_mark(run), header.run_id,
+                      header.started_utc.empty() ? "at an unknown time" : header.started_utc),
                   .part = Section::Part::provenance};
   auto line = [&](std::string_view title, const std::string& text) {
     if (!text.empty())
@@ -316,11 +365,16 @@ Section heading_section(const RunSummary& run) {
   };
   if (is_synthetic(run))
     section.blocks.push_back(Findings{"", {{&k_synthetic_numbers}}, 0});
+  if (!header.imported.empty())
+    section.blocks.push_back(
+        Findings{"", {{&k_imported_numbers, {{"files", describe_imported(header)}}}}, 0});
   section.blocks.push_back(Text{});
   line("Machine", describe_machine(header));
   line("Software", describe_software(header));
   line("Backend",
        header.backend + (header.backend_reason.empty() ? "" : ": " + header.backend_reason));
+  line("Times", printable(join(times_of_imported(header), " ")));
+  line("Import", printable(join(remarks_of_imported(header), " ")));
   line("Environment", describe_settings(header.environment));
   line("Elsewhere", describe_other_environments(header));
   if (!header.pinned.empty())

@@ -13,6 +13,10 @@ namespace ncclprobe::analysis {
 inline constexpr FindingKind k_synthetic_numbers{
     "synthetic_numbers", Severity::warning,
     "SYNTHETIC NUMBERS: they come from a model, nothing was measured."};
+inline constexpr FindingKind k_imported_numbers{
+    "imported_numbers", Severity::note,
+    "IMPORTED from {files}: ncclprobe did not measure this. Each launch counts as one process, and "
+    "one process has no scatter, so it gives no verdict."};
 inline constexpr FindingKind k_forced{
     "resumed_under_other_conditions", Severity::warning,
     "resumed with --force under other conditions: its trials cannot be compared. {differences}"};

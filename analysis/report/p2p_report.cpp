@@ -267,6 +267,7 @@ Report p2p_report(const RunSummary& run) {
                 .data = {{"schema", "ncclprobe.p2p"},
                          {"version", k_p2p_report_version},
                          {"synthetic", is_synthetic(run)},
+                         {"imported", !run.header.imported.empty()},
                          {"run", std::move(about)},
                          {"matrices", matrices_table(run.header, *found)},
                          {"beyond_limits", beyond}},

@@ -147,6 +147,7 @@ TablePtr p2p_rows_table(const RunSummary& run, const std::vector<P2pMatrix>& mat
   table.add("link_class",
             [](Entry row) { return row.any() ? Value(row.any()->limit.link_class) : Value(); });
   add_outcome(table);
+  table.add("imported", [imported = !run.header.imported.empty()](Entry) { return imported; });
   return table.table();
 }
 

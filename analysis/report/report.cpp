@@ -47,7 +47,8 @@ Section outlook_section(const RunFigures& figures) {
 Report begin_report(const RunSummary& run) {
   return {.data = {{"schema", "ncclprobe.report"},
                    {"version", k_json_report_version},
-                   {"synthetic", is_synthetic(run)}}};
+                   {"synthetic", is_synthetic(run)},
+                   {"imported", !run.header.imported.empty()}}};
 }
 
 Report whole_report(const RunSummary& run, std::optional<double> price_per_gpu,

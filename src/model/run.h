@@ -36,6 +36,30 @@ NCCLPROBE_DESCRIBE(RankVariable, NCCLPROBE_COLUMN(ranks, "global ranks"),
                                     "variable whose value differs from the one in /environment"),
                    NCCLPROBE_COLUMN(value, "its value there; missing: not set"))
 
+// The output formats of other programs from which runs are imported (analysis/imports). Stored by
+// number: append only.
+enum class ImportFormat { nccl_tests_text, nccl_tests_json, nccl_inspector, nvbandwidth_json };
+
+// A file of another program that a run was imported from.
+struct ImportedFile {
+  std::string path; // as the user named it; "-": standard input
+  ImportFormat format = ImportFormat::nccl_tests_text;
+  std::string version;              // of the program that wrote it; empty: it does not say
+  std::string fingerprint;          // hash of its contents, 16 hexadecimal digits
+  std::vector<int> trials;          // that were made from it
+  std::string times;                // what its times are, one sentence
+  std::vector<std::string> remarks; // what was left out or assumed, a sentence each
+  bool operator==(const ImportedFile&) const = default;
+};
+NCCLPROBE_DESCRIBE(ImportedFile, NCCLPROBE_COLUMN(path, "the file; -: standard input"),
+                   NCCLPROBE_COLUMN(format, "its format"),
+                   NCCLPROBE_COLUMN(version,
+                                    "version of the program that wrote it; empty: unknown"),
+                   NCCLPROBE_COLUMN(fingerprint, "hash of its contents"),
+                   NCCLPROBE_COLUMN(trials, "the trials that were made from it"),
+                   NCCLPROBE_COLUMN(times, "what its times are"),
+                   NCCLPROBE_COLUMN(remarks, "what was left out or assumed"))
+
 // Known before the first trial.
 struct RunHeader {
   std::string run_id; // random UUID
@@ -57,7 +81,8 @@ struct RunHeader {
   std::vector<std::string> forced; // differences that --force accepted when the run was resumed
   // Where ranks differ from `environment`, which is rank 0's.
   std::vector<RankVariable> environment_of_ranks;
-  std::string note; // the user's note; empty: none
+  std::string note;                   // the user's note; empty: none
+  std::vector<ImportedFile> imported; // none: ncclprobe measured the run itself
   bool operator==(const RunHeader&) const = default;
 };
 NCCLPROBE_DESCRIBE(
@@ -83,7 +108,11 @@ NCCLPROBE_DESCRIBE(
                      base::grown),
     NCCLPROBE_COLUMN(files, "files that trials load or start, with fingerprints of their contents",
                      base::grown),
-    NCCLPROBE_COLUMN(note, "the text of --note", base::grown))
+    NCCLPROBE_COLUMN(note, "the text of --note", base::grown),
+    NCCLPROBE_COLUMN(imported,
+                     "files of other programs that the run was imported from; none: ncclprobe "
+                     "measured it",
+                     base::grown))
 
 struct Run {
   RunHeader header;

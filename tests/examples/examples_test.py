@@ -22,7 +22,7 @@ class Examples(ProgramTest):
     def test_no_example_is_forgotten_here(self):
         self.assertEqual({path.name for path in EXAMPLES.iterdir() if path.is_file()},
                          {"model.toml", "ddp_scaling.toml", "nccl_sweep.toml", "two_hosts_on_one.toml", "read_run.py", "write_model.py",
-                          "suitability_policy.toml", "train.log",
+                          "suitability_policy.toml", "train.log", "all_reduce.log",
                           "nodes.toml", "measure_nodes.sh", "t4_against_a100.toml",
                           "read_trace.py",  # run by tests/store/trace_h5py_test.cpp
                           "read_run.ipynb"})  # run by tests/analysis/python/notebook_test.py
@@ -79,6 +79,11 @@ class Examples(ProgramTest):
                      "First        rank 2 on node1 failed first: line 4 is the earliest",
                      "Passes on    a system or network call inside NCCL failed (1 line, rank 2; first line 6, rank 2)"):
             self.assertIn(line + "\n", done.stdout)
+
+    def test_the_log_of_nccl_tests_becomes_a_run_file(self):
+        done = self.run_program("import", str(EXAMPLES / "all_reduce.log"), "-o", "old.h5")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("all_reduce, f32 sum, 2 ranks", self.run_program("report", "old.h5").stdout)
 
     def test_steps_are_planned_on_every_number_of_ranks(self):
         dry = self.run_program("plan", "--dry-run", "--backend", "synthetic", "--ranks", "8",

@@ -6,6 +6,7 @@
 #include "base/console.h"
 #include "launch/cli/claim/claim_command.h"
 #include "launch/cli/export/export_command.h"
+#include "launch/cli/import/import_command.h"
 #include "launch/cli/predict/predict_command.h"
 #include "launch/cli/procure/procure_command.h"
 #include "launch/cli/report/report_command.h"
@@ -24,9 +25,9 @@ Command reading(Usage (*usage)(Options&), Run run) {
 } // namespace
 
 std::vector<Command> report_commands() {
-  return {reading(report_usage, report_run), reading(predict_usage, predict_steps),
-          reading(claim_usage, check_claim), reading(export_usage, export_trace),
-          reading(procure_usage, procure_nodes)};
+  return {reading(report_usage, report_run),   reading(predict_usage, predict_steps),
+          reading(claim_usage, check_claim),   reading(export_usage, export_trace),
+          reading(import_usage, import_files), reading(procure_usage, procure_nodes)};
 }
 
 } // namespace ncclprobe::cli

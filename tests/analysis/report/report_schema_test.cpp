@@ -54,6 +54,13 @@ model::CellRecord watched_record(std::int64_t time_ns) {
 RunBuilder watched_run() {
   RunBuilder run(2);
   run.header.environment_of_ranks = {{{1}, "NCCL_ALGO", "Ring"}};
+  run.header.imported = {{.path = "a.log",
+                          .format = model::ImportFormat::nccl_tests_text,
+                          .version = "2.19.6",
+                          .fingerprint = "0123456789abcdef",
+                          .trials = {0},
+                          .times = "A time is a mean.",
+                          .remarks = {"Something was left out."}}};
   for (model::CudaDevice& gpu : run.header.hosts[0].gpus) {
     gpu.name = "NVIDIA H200";
     gpu.compute_capability = "9.0";
