@@ -22,7 +22,7 @@ class Examples(ProgramTest):
     def test_no_example_is_forgotten_here(self):
         self.assertEqual({path.name for path in EXAMPLES.iterdir() if path.is_file()},
                          {"model.toml", "ddp_scaling.toml", "nccl_sweep.toml", "two_hosts_on_one.toml", "read_run.py", "write_model.py",
-                          "suitability_policy.toml", "train.log", "all_reduce.log",
+                          "suitability_policy.toml", "train.log", "all_reduce.log", "compare_on_github.yml", "compare_in_epilog.sh",
                           "nodes.toml", "measure_nodes.sh", "t4_against_a100.toml",
                           "read_trace.py",  # run by tests/store/trace_h5py_test.cpp
                           "read_run.ipynb"})  # run by tests/analysis/python/notebook_test.py
@@ -84,6 +84,40 @@ class Examples(ProgramTest):
         done = self.run_program("import", str(EXAMPLES / "all_reduce.log"), "-o", "old.h5")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("all_reduce, f32 sum, 2 ranks", self.run_program("report", "old.h5").stdout)
+
+    def run_script(self, script, **environment):
+        return subprocess.run(["sh", "-c", script], cwd=self.folder, text=True, capture_output=True, timeout=100,
+                              env={**self.environment, "PATH": f"{os.environ['NCCLPROBE_BIN']}:{os.environ['PATH']}",
+                                   **environment})
+
+    def make_baseline(self, name, *options):
+        for seed in range(3):
+            self.run_file = self.folder / f"baseline-{seed}.h5"
+            self.measure("--backend", "synthetic", "--no-sweep", "--repeat", "5", "--seed", str(seed), *options)
+            added = self.run_program("baseline", "add", name, str(self.run_file))
+            self.assertEqual(added.returncode, 0, added.stderr)
+        self.run_file = self.folder / "run.h5"
+
+    def test_the_workflow_compares_with_the_baseline(self):
+        text = (EXAMPLES / "compare_on_github.yml").read_text()
+        commands = [line.split("run: ")[-1].strip() for line in text.splitlines()
+                    if line.strip().removeprefix("run: ").startswith("ncclprobe ")]
+        self.assertEqual(len(commands), 3)
+        self.make_baseline("main", "--collectives", "all_reduce", "--sizes", "1M:64M:x4")
+        for command in commands:
+            done = self.run_script(command.replace(" -q ", " -q --backend synthetic "),
+                                   GITHUB_STEP_SUMMARY=str(self.folder / "summary.md"))
+            self.assertIn(done.returncode, (0, 11), done.stderr)
+        self.assertIn("<testcase", (self.folder / "compare.xml").read_text())
+        self.assertIn("| :-- |", (self.folder / "summary.md").read_text())
+
+    def test_the_epilog_says_how_the_node_is(self):
+        self.make_baseline("node7", *SMALL)
+        script = str(EXAMPLES / "compare_in_epilog.sh")
+        done = self.run_script(script, SLURMD_NODENAME="node7", NCCLPROBE_BASELINES="baselines",
+                               NCCLPROBE_OPTIONS=" ".join(["--backend", "synthetic", *SMALL]))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("node7: the baseline is of another machine", done.stdout)  # no cell of 1M
 
     def test_steps_are_planned_on_every_number_of_ranks(self):
         dry = self.run_program("plan", "--dry-run", "--backend", "synthetic", "--ranks", "8",

@@ -5,6 +5,7 @@
 
 #include "base/console.h"
 #include "launch/cli/claim/claim_command.h"
+#include "launch/cli/compare/compare_command.h"
 #include "launch/cli/export/export_command.h"
 #include "launch/cli/import/import_command.h"
 #include "launch/cli/predict/predict_command.h"
@@ -25,9 +26,10 @@ Command reading(Usage (*usage)(Options&), Run run) {
 } // namespace
 
 std::vector<Command> report_commands() {
-  return {reading(report_usage, report_run),   reading(predict_usage, predict_steps),
-          reading(claim_usage, check_claim),   reading(export_usage, export_trace),
-          reading(import_usage, import_files), reading(procure_usage, procure_nodes)};
+  return {reading(report_usage, report_run),         reading(compare_usage, compare_command),
+          reading(baseline_usage, baseline_command), reading(import_usage, import_files),
+          reading(predict_usage, predict_steps),     reading(claim_usage, check_claim),
+          reading(export_usage, export_trace)};
 }
 
 } // namespace ncclprobe::cli

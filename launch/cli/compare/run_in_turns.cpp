@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/compare/run_in_turns.h"
+
+#include "base/exit_code.h"
+#include "base/log.h"
+
+#include <cstdlib>
+#include <random>
+#include <sys/wait.h>
+
+namespace ncclprobe::cli {
+namespace {
+
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (char c : text)
+    out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// std::system() keeps Ctrl-C from this program while the command runs; the command gets it.
+Result<void> run_command(const std::string& command) {
+  const int status = std::system(("{ " + command + "\n} 1>&2").c_str());
+  if (WIFEXITED(status) &&
+      (WEXITSTATUS(status) == base::k_exit_ok || WEXITSTATUS(status) == base::k_exit_some_failed))
+    return {};
+  const std::string how = WIFEXITED(status)     ? fmt::format("exit {}", WEXITSTATUS(status))
+                          : WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
+                                                : "not started";
+  return fail(
+      {Errc::failed, fmt::format("the command ended with {}: {}", how, command), "try it alone"});
+}
+
+} // namespace
+
+std::string command_writing(const std::string& command, const std::filesystem::path& run_file) {
+  const std::string path = quoted(run_file.string());
+  std::string text = command;
+  std::size_t at = text.find("{}");
+  if (at == std::string::npos)
+    return text + " -o " + path;
+  for (; at != std::string::npos; at = text.find("{}", at + path.size()))
+    text.replace(at, 2, path);
+  return text;
+}
+
+std::vector<bool> second_first(int pairs, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<bool> order;
+  for (int pair = 0; pair < pairs; ++pair)
+    order.push_back(pair % 2 == 1 ? !order.back() : random() % 2 == 1);
+  return order;
+}
+
+Result<void>
+run_in_turns(const std::array<std::string, 2>& commands, const std::vector<bool>& second_first,
+             const std::function<std::filesystem::path(int pair, int side)>& run_file) {
+  for (std::size_t pair = 0; pair < second_first.size(); ++pair)
+    for (int turn : {0, 1}) {
+      const int side = second_first[pair] ? 1 - turn : turn;
+      spdlog::info("pair {} of {}: {}", pair + 1, second_first.size(), side == 0 ? "A" : "B");
+      NCCLPROBE_TRY(run_command(command_writing(commands[static_cast<std::size_t>(side)],
+                                                run_file(static_cast<int>(pair), side))));
+    }
+  return {};
+}
+
+} // namespace ncclprobe::cli
