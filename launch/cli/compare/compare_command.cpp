@@ -12,6 +12,7 @@
 #include "launch/cli/common/private_folder.h"
 #include "launch/cli/compare/run_in_turns.h"
 #include "launch/cli/files/report_files.h"
+#include "launch/cli/procure/procure_command.h"
 
 #include <array>
 #include <optional>
@@ -156,6 +157,11 @@ int write_comparisons(const CompareOptions& options,
 } // namespace
 
 int compare_command(const CompareOptions& options, std::ostream& out, std::ostream& err) {
+  if (!options.nodes_file.empty())
+    return procure_nodes(
+        options.nodes_file,
+        base::value_or_throw(base::parse_enum<analysis::Format>(options.format, "format")),
+        options.output, out, err);
   std::vector<fs::path> inputs;
   if (!options.interleave)
     inputs.assign(options.sides.begin(), options.sides.end());

@@ -22,7 +22,8 @@ struct CompareOptions : ResultOptions {
   bool interleave = false;
   int pairs = 10;
   std::filesystem::path keep; // folder for the run files of `interleave`; empty: they are removed
-  std::filesystem::path history; // folder of many runs; empty: none
+  std::filesystem::path history;    // folder of many runs; empty: none
+  std::filesystem::path nodes_file; // of a purchase; empty: none
   std::vector<analysis::compare::Gate> gates;
   std::vector<std::string> vary; // facts that may differ
   double difference = 0.05;      // the smallest that matters, as a share

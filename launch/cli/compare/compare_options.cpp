@@ -14,8 +14,10 @@ constexpr const char* k_compare_about =
     "never that one is a regression. That needs the scatter between runs, from a baseline of three "
     "runs or more (--against), or from two commands that run in turns (--interleave). A command "
     "gets the path of its run file in place of {}, or else as -o FILE at its end. Without --gate "
-    "the "
-    "exit code is 0 whatever the answer.";
+    "the exit code is 0 whatever the answer. The file of --procure names types of nodes, their "
+    "prices, and the training steps that matter. A node has run files, or published = true and "
+    "rates with their sources: its steps are then limits from the model of predictions. "
+    "examples/nodes.toml explains the keys.";
 
 constexpr const char* k_baseline_about =
     "A baseline is a folder of JSON files, one per run, small enough for git. Remove a run by "
@@ -31,6 +33,11 @@ Words<analysis::compare::Gate> gate_words() {
 
 Result<void> check_sides(const CompareOptions& options) {
   auto refuse = [](const char* why) { return fail(Errc::invalid_argument, "{}", why); };
+  if (!options.nodes_file.empty())
+    return options.sides.empty() && options.against.empty() && !options.interleave &&
+                   options.history.empty() && options.gates.empty() && options.format != "junit"
+               ? Result<void>()
+               : refuse("--procure takes no runs, no gate and no --format junit");
   if (!options.history.empty())
     return options.sides.empty() && options.against.empty() && !options.interleave &&
                    options.gates.empty() && options.format != "junit"
@@ -65,7 +72,8 @@ Usage compare_usage(CompareOptions& into) {
            {"ncclprobe compare --interleave 'ncclprobe run --repeat 5' 'NCCL_ALGO=Tree ncclprobe "
             "run --repeat 5' --pairs 10"},
            {"ncclprobe compare --history runs/", "since when is it slower?"},
-           {"ncclprobe compare run.h5 --against nightly --format junit -o result.xml"}},
+           {"ncclprobe compare run.h5 --against nightly --format junit -o result.xml"},
+           {"ncclprobe compare --procure nodes.toml", "which node to buy, and at what price?"}},
       .exits = {{base::k_exit_regression, "a gate found a regression"},
                 {base::k_exit_undecided,
                  "a gate is not decided: its runs are too few or too noisy"},
@@ -95,9 +103,13 @@ Usage compare_usage(CompareOptions& into) {
             option("vary", "FACT,...", into.vary,
                    list_of(choice_words({"gpu", "fabric", "nccl", "driver"})),
                    "Facts in which the sides of a gate or baseline may differ: {}"),
+            option(
+                "procure", "FILE", into.nodes_file, path_words("nodes.toml"),
+                "Compare the types of nodes in this TOML file for a purchase: time, cost, energy "
+                "and price of training steps"),
             option("difference", "SHARE", into.difference, share_words(),
                    "The smallest difference that matters")},
-           result_options(into, {"table", "json", "csv", "markdown", "junit"},
+           result_options(into, {"table", "json", "csv", "markdown", "html", "junit"},
                           "{}; junit is for CI servers")}),
       .check = [&into](const Options&) { return check_sides(into); }};
 }

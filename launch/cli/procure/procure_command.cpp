@@ -50,15 +50,16 @@ Result<void> take_gpu(NodeType& node, const model::Run& run, const std::string& 
 
 } // namespace
 
-int procure_nodes(const ProcureOptions& options, std::ostream& out, std::ostream& err) {
+int procure_nodes(const std::filesystem::path& nodes_file, analysis::Format format,
+                  const base::Destination& output, std::ostream& out, std::ostream& err) {
   const char* command = "ncclprobe compare";
-  auto file = read_nodes_file(options.nodes_file);
+  auto file = read_nodes_file(nodes_file);
   if (!file)
     return complain_of_input(err, command, file.error());
-  std::vector<std::filesystem::path> inputs{options.nodes_file};
+  std::vector<std::filesystem::path> inputs{nodes_file};
   for (const NodeType& node : file->nodes)
     inputs.insert(inputs.end(), node.files.begin(), node.files.end());
-  if (auto possible = check_output(options.output, inputs); !possible)
+  if (auto possible = check_output(output, inputs); !possible)
     return complain(err, command, possible.error(), exit_code_of_output(possible.error()));
   for (NodeType& node : file->nodes)
     for (const std::string& name : node.files) {
@@ -71,8 +72,7 @@ int procure_nodes(const ProcureOptions& options, std::ostream& out, std::ostream
     }
   return write_report(analysis::procure::procurement_report(analysis::procure::procurement_of(
                           std::move(file->nodes), std::move(file->workloads))),
-                      options.format.value_or(analysis::Format::table), options.output, out, err,
-                      command);
+                      format, output, out, err, command);
 }
 
 } // namespace ncclprobe::cli

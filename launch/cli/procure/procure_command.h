@@ -3,25 +3,16 @@
 #pragma once
 
 #include "analysis/report_value/report_writers.h"
-#include "launch/cli/common/usage.h"
+#include "base/output_file.h"
 
 #include <filesystem>
 #include <iosfwd>
-#include <optional>
 
 namespace ncclprobe::cli {
 
-struct ProcureOptions {
-  std::filesystem::path nodes_file;
-  std::optional<analysis::Format> format; // unset: a table
-  base::Destination output;               // without a file: standard output
-  base::Verbosity verbosity = base::Verbosity::normal;
-};
-Usage procure_usage(ProcureOptions& into);
-Option procure_option(std::filesystem::path& into, OptionDetails details = {});
-
-// Reads the file of nodes and their runs, and writes the comparison. Returns the exit code (0, 2,
-// 6, 7); an error is one line on `err`.
-int procure_nodes(const ProcureOptions& options, std::ostream& out, std::ostream& err);
+// Reads the file of nodes and their runs, and writes the comparison to `output`, or to `out` if
+// that names no file. Returns the exit code (0, 2, 6, 7); an error is one line on `err`.
+int procure_nodes(const std::filesystem::path& nodes_file, analysis::Format format,
+                  const base::Destination& output, std::ostream& out, std::ostream& err);
 
 } // namespace ncclprobe::cli

@@ -9,7 +9,6 @@
 #include "launch/cli/export/export_command.h"
 #include "launch/cli/import/import_command.h"
 #include "launch/cli/predict/predict_command.h"
-#include "launch/cli/procure/procure_command.h"
 #include "launch/cli/report/report_command.h"
 
 namespace ncclprobe::cli {
