@@ -11,6 +11,9 @@
 #include "workload/nccl_values.h"
 #include "workload/nccl_version.h"
 
+#include <map>
+#include <utility>
+
 namespace ncclprobe::cli {
 namespace {
 
@@ -70,12 +73,9 @@ analysis::Report report_of(std::vector<Row> rows, int version) {
       .add("values",
            of_variable([version](const Variable& one) { return values_text(one, version); }))
       .titled("values")
-      .left(36);
-  table.add("scope", of_variable([](const Variable& one) { return one.scope; }))
-      .titled("acts on")
-      .left()
-      .dispensable(1);
-  table.add("since", of_variable(release(&Variable::since))).titled("since").dispensable(2);
+      .left(27);
+  table.add("scope", of_variable([](const Variable& one) { return one.scope; }));
+  table.add("since", of_variable(release(&Variable::since))).titled("since").dispensable(1);
   table.add("until", of_variable(release(&Variable::until)))
       .titled("until")
       .if_any()
@@ -92,7 +92,18 @@ analysis::Report report_of(std::vector<Row> rows, int version) {
   analysis::Section section{.key = "variables"};
   section.title =
       "Environment variables as NCCL " + workload::nccl_version_text(version) + " reads them";
-  section.blocks.emplace_back(analysis::View{table.table()});
+  using Scope = workload::Scope;
+  std::map<std::pair<bool, Scope>, std::vector<std::size_t>> rows_of; // the unknown names last
+  for (std::size_t i = 0; i < table.rows().size(); ++i) {
+    const Variable* one = table.rows()[i].variable;
+    rows_of[{one == nullptr, one ? one->scope : Scope()}].push_back(i);
+  }
+  for (auto& [scope, of_scope] : rows_of) {
+    if (!scope.first)
+      section.add("", fmt::format("Acts on {}:", base::to_string(scope.second)), 2);
+    section.blocks.emplace_back(
+        analysis::View{.table = table.table(), .rows = std::move(of_scope)});
+  }
   for (const Row& row : table.rows())
     if (!row.meaning.empty())
       section.blocks.emplace_back(analysis::Text{"", row.meaning});
