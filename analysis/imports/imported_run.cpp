@@ -76,7 +76,7 @@ void add_machine(model::RunHeader& header, const ImportedProcess& process) {
     const auto [host, is_new] =
         index.try_emplace(rank.hostname, static_cast<int>(header.hosts.size()));
     if (is_new) {
-      model::Host made;
+      model::HostInventory made;
       made.hostname = rank.hostname.empty() ? "unknown" : rank.hostname;
       made.boot_id = made.hostname;
       made.libraries = process.libraries;
@@ -85,7 +85,7 @@ void add_machine(model::RunHeader& header, const ImportedProcess& process) {
     header.ranks.push_back({rank.rank, host->second, rank.device});
     if (rank.gpu.empty() || !known.insert({host->second, rank.device}).second)
       continue;
-    model::Gpu gpu;
+    model::CudaDevice gpu;
     gpu.index = rank.device;
     gpu.name = rank.gpu;
     gpu.pci_bus_id = rank.pci_bus_id;

@@ -15,7 +15,7 @@ constexpr FindingKind k_without_other_side{
     "message_without_other_side", Severity::warning,
     "rank {rank}'s {side} {peer}, number {number}{place}: the other side is not in the trace."},
     k_of_other_size{"message_of_other_size", Severity::warning,
-                    "rank {rank}'s {side} {peer}, number {number}{place}: the other side's is of "
+                    "rank {rank}'s {side} {peer}, number {number}{place}: the other side has "
                     "another size."},
     k_reported_again{"message_reported_again", Severity::warning,
                      "rank {rank}'s {side} {peer}, number {number}{place}: reported more than "

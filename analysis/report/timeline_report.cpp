@@ -22,25 +22,27 @@ constexpr FindingKind k_no_kernels{
     "no_kernels_traced", Severity::warning,
     "no kernels were traced: communication is known from NCCL's channels only, and computation is "
     "unknown{heard}"},
-    k_ranks_without_trace{"ranks_without_trace", Severity::warning,
-                          "{who} left no trace here (communicators of {communicator_size} ranks: "
-                          "{communicators}), so who came last and who waited there is not known, "
-                          "and all of it counts as transfer"},
-    k_reading_left_out{"clock_reading_left_out", Severity::warning,
-                       "a reading of the clock of rank {rank}'s {clock} is left out: the "
-                       "others contradict it by {by_us:.2f} us: {after_first_s:.3f} s after the "
-                       "first reading"},
-    k_events_left_out{"clock_events_left_out", Severity::warning,
-                      "NCCL events left out of the comparison of clocks, because all else "
-                      "contradicts them: {events}"},
+    k_ranks_without_trace{
+        "ranks_without_trace", Severity::warning,
+        "{who} left no trace here (communicators of {communicator_size} ranks: "
+        "{communicators}). It is unknown who came last or waited there: all of that "
+        "time counts as transfer"},
+    k_reading_left_out{
+        "clock_reading_left_out", Severity::warning,
+        "a reading of the clock of rank {rank}'s {clock}, {after_first_s:.3f} s after "
+        "the first, is left out: the others contradict it by {by_us:.2f} us"},
+    k_events_left_out{
+        "clock_events_left_out", Severity::warning,
+        "NCCL events left out of the comparison of clocks (contradicted by everything "
+        "else): {events}"},
     k_clock_in_pieces{"clock_in_pieces", Severity::warning,
-                      "the clock of rank {rank}'s {clock} does not run at one rate: it is fitted "
+                      "the clock of rank {rank}'s {clock} changes its rate: it is fitted "
                       "in {pieces} parts, which adds {bend_us:.2f} us to its error"},
     k_readings_contradict{"clock_readings_contradict", Severity::warning,
                           "readings of the clock of rank {rank}'s {clock} contradict each other, "
                           "which adds {widened_us:.2f} us to its error"},
     k_collectives_unused{"clock_without_collectives", Severity::warning,
-                         "the clock of rank {rank}'s GPU is taken from its readings alone, "
+                         "the clock of rank {rank}'s GPU is fitted to its readings alone, "
                          "because collectives contradict them"};
 
 class HeadingSection {

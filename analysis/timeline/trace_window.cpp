@@ -174,10 +174,10 @@ namespace {
 
 constexpr analysis::FindingKind k_window{
     "window", analysis::Severity::note,
-    "window {window}: what began in it; losses are of the whole trace"},
+    "window {window}: what began in it; losses are those of the whole trace"},
     k_window_of_steps{"window_of_steps", analysis::Severity::note,
-                      "window {window}: {steps} of {of} steps, {first} to {last}; losses are of "
-                      "the whole trace"};
+                      "window {window}: {steps} of {of} steps, {first} to {last}; losses are "
+                      "those of the whole trace"};
 
 Result<bool> is_anything_left(const TraceSource& source, const Clocks& clocks, Span span) {
   for (const RankHead& head : source.ranks) {

@@ -56,7 +56,7 @@ TEST_CASE("ranks get whole cores, or a note says that hyperthreads are unknown")
   host.numa[0].cpus = {std::vector<int>{0, 1, 4, 5}, Source::synthetic};
   host.numa[1].cpus = {std::vector<int>{2, 3, 6, 7}, Source::synthetic};
   CHECK_THAT(placement_notes(machine, propose_placement(machine)).at(0),
-             ContainsSubstring("hyperthreads of one core is unknown"));
+             ContainsSubstring("unknown which CPUs are hyperthreads"));
 
   host.cpu.cores = {Cores{{0, 4}, {1, 5}, {2, 6}, {3, 7}}, Source::synthetic};
   std::vector<RankBinding> placement = propose_placement(machine);

@@ -37,13 +37,13 @@ constexpr FindingKind k_marks_agree{
     k_not_traced{"not_traced", Severity::warning, "{who}: missing: {what}"},
     k_recorder{"recorder", Severity::note, "{who}: recorded by NCCL's profiler plugin{in_words}"},
     k_trace_cut_short{"trace_cut_short", Severity::warning,
-                      "rank {rank}: its process was killed while it wrote the last {bytes} bytes, "
-                      "which are left out"},
+                      "rank {rank}: the last {bytes} bytes are left out, because its process was "
+                      "killed while it wrote them"},
     k_ranks_chosen{"ranks_chosen", Severity::note,
-                   "figures of {who} alone, of {traced} traced; what is between ranks is found "
-                   "from all"},
+                   "figures of {who} only, of {traced} traced; comparisons between ranks use all "
+                   "ranks"},
     k_other_trials{"other_traced_trials", Severity::note,
-                   "other traced trials, for --trial: {trials}"};
+                   "other traced trials (choose one with --trial): {trials}"};
 
 // Checks that step marks agree with the trace.
 void add_agreement(const model::TrialRecord& trial, const analysis::timeline::Timeline& timeline,

@@ -19,7 +19,7 @@ std::string kind_of(std::string_view text, std::size_t piece = 1 << 20) {
   return signs.finish();
 }
 
-std::string content_of(const std::filesystem::path& file) {
+std::string content_of(const std::string& file) {
   std::ostringstream text;
   text << std::ifstream(support::source_dir() + "/" + file).rdbuf();
   return text.str();

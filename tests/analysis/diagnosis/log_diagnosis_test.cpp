@@ -189,7 +189,7 @@ TEST_CASE("of a job on one node every way over the network is within a host") {
 
   REQUIRE(log.diagnosis.remarks.size() == 1);
   CHECK_THAT(log.diagnosis.remarks[0],
-             ContainsSubstring("between 12 pairs") &&
+             ContainsSubstring("of 12 pairs of ranks") &&
                  ContainsSubstring("7->8, ... (via NET); first in line 2"));
 }
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "analysis/imports/imported_process.h"
+#include "support/paths.h"
 
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -14,9 +14,7 @@ namespace ncclprobe::analysis::imports {
 // A file in logs/, whose README says how each was made.
 inline std::string import_log(const std::string& name) {
   std::ostringstream text;
-  text << std::ifstream(std::filesystem::path(NCCLPROBE_SOURCE_DIR "/tests/analysis/imports/logs") /
-                        name)
-              .rdbuf();
+  text << std::ifstream(support::source_dir() + "/tests/analysis/imports/logs/" + name).rdbuf();
   return text.str();
 }
 

@@ -26,6 +26,13 @@ inline std::vector<std::string_view> ids_of(const analysis::Report& report) {
     ids.push_back(one->kind->id);
   return ids;
 }
+// Of the first finding of this kind; null without one.
+inline nlohmann::json values_of(const nlohmann::json& report, std::string_view id) {
+  for (const auto& one : report.value("findings", nlohmann::json::array()))
+    if (one["id"] == id)
+      return one["values"];
+  return nullptr;
+}
 inline nlohmann::json json_of(const analysis::Report& report) {
   return nlohmann::json::parse(written(report, analysis::Format::json));
 }

@@ -50,8 +50,9 @@ public:
   // Their values by id.
   nlohmann::json findings(const std::string& arguments) const {
     CHECK(report(arguments + " --format json") == base::k_exit_ok);
+    const nlohmann::json shown = nlohmann::json::parse(read("stdout"));
     nlohmann::json values;
-    for (const auto& one : nlohmann::json::parse(read("stdout"))["findings"])
+    for (const auto& one : shown.at("findings"))
       values[one["id"].get<std::string>()] = one["values"];
     return values;
   }

@@ -42,11 +42,11 @@ TEST_CASE("a misspelt or refused variable is said before a run on every backend"
     auto findings = preflight({fitting_host()}, backend, world);
     INFO(backend);
     REQUIRE(findings.size() == 1);
-    CHECK_THAT(findings[0].what, ContainsSubstring("NCCL's name is NCCL_P2P_DISABLE"));
+    CHECK_THAT(findings[0].what.text, ContainsSubstring("NCCL's name is NCCL_P2P_DISABLE"));
   }
 
   world.environment_by_name = {{"NCCL_ALGO", "Rng"}};
-  CHECK_THAT(preflight({fitting_host()}, "host", world).at(0).what,
+  CHECK_THAT(preflight({fitting_host()}, "host", world).at(0).what.text,
              ContainsSubstring("refuses NCCL_ALGO=Rng"));
 }
 

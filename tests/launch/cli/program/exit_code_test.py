@@ -75,6 +75,8 @@ class ExitCodes(ProgramTest):
                             for word in ([one["name"]] * one["name"].startswith("--") + [one["example"]])]
                 given = [command["name"], *required, *[option["name"]] * option["name"].startswith("--")]
                 with self.subTest(command=command["name"], option=option["name"]):
+                    if command["name"] == "compare" and option["name"] in ("sides", "--output"):
+                        given[1:1] = ["run.h5"] * (1 if option["name"] == "sides" else 2)
                     if option["name"] == "--output":
                         if command["name"] == "claim":
                             given[1:1] = ["--sync", "-9%", "--step", "-1%"]
@@ -121,6 +123,19 @@ class ExitCodes(ProgramTest):
     def test_5_wrong_data(self):
         self.expect(5, "--backend", "host", *SMALL, "--repeat", "1", "--compare-library", f"worker={WORKERS}/wrong_data",
                     "-o", "wrong.h5")
+
+    def test_10_11_and_12_gates(self):
+        quick = ["--backend", "synthetic", *SMALL, "--no-sweep", "--repeat", "5"]
+        for seed in range(3):
+            self.run_file = self.folder / f"{seed}.h5"
+            self.measure(*quick, "--seed", str(seed))
+            self.expect(0, "baseline", "add", "nightly", str(self.run_file))
+        self.run_file = self.folder / "slow.h5"
+        self.measure(*quick, "--seed", "4", NCCLPROBE_SYNTHETIC_ALPHA_NS="900000")
+        gate = ["--gate", "busbw(all_reduce,>=1K) -50%"]
+        self.expect(10, "compare", "slow.h5", "--against", "nightly", *gate)
+        self.expect(11, "compare", "0.h5", "slow.h5", *gate)  # one run each
+        self.expect(12, "compare", "slow.h5", "--against", "nightly", "--gate", "busbw(broadcast) -3%")
 
     def test_6_a_launch_that_does_not_fit(self):
         self.expect(6, *RUN, words="srun started 8 tasks", SLURM_STEP_NUM_TASKS="8")
