@@ -111,5 +111,8 @@ function page_of(report: Report): Node[] {
 
 const data = document.getElementById("data")!.textContent!;
 document.body.append(...page_of(JSON.parse(data) as Report));
-// The place that a link names did not exist until now.
-if (location.hash.length > 1) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
+// The place that a link names did not exist until now, and it moves when the charts are drawn in the first frame.
+if (location.hash.length > 1) {
+  const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  requestAnimationFrame(() => requestAnimationFrame(() => place?.scrollIntoView()));
+}

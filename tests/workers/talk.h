@@ -55,8 +55,8 @@ struct Worker {
 
 } // namespace ncclprobe::test_worker
 
-// Begins the worker's main function. All workers are one program, under many names: that is compiled
-// and linked much faster than a program for each.
+// Begins the worker's main function. All workers are one program, under many names: that is
+// compiled and linked much faster than a program for each.
 #define NCCLPROBE_TEST_WORKER(worker)                                                              \
   static int worker(int, char**);                                                                  \
   static const ::ncclprobe::test_worker::Worker worker##_worker(#worker, worker);                  \
