@@ -144,6 +144,11 @@ struct CellRow {
   const CellComparison* cell;
 };
 
+std::string cell_text(const CellRow& row) {
+  std::string text = cell_name(row.cell->key.label, row.cell->key.timing);
+  return row.cell->key.setting == "default" ? text : text + ", " + printable(row.cell->key.setting);
+}
+
 std::optional<double> mean_ns(const std::vector<double>& values_ns) {
   return values_ns.empty() ? std::nullopt : std::optional(six_digits(geometric_mean(values_ns)));
 }
@@ -158,7 +163,6 @@ void add_decision(TableOf<Row>& table, DecisionOf decision_of) {
       .add("interval",
            [decision_of](const Row& row) { return interval_value(decision_of(row).interval); })
       .titled(fmt::format("{:.0f}% interval", 100 * k_confidence), {Unit::fixed, 3})
-      .dispensable(1)
       .interval();
   table.add("p", optional_of(&Decision::p));
   table.add("adjusted_p", optional_of(&Decision::adjusted_p))
@@ -177,20 +181,17 @@ TablePtr cell_table(std::vector<CellRow> rows) {
   table.add("ranks", [](const CellRow& row) { return row.cell->key.ranks; });
   table.add("timing", [](const CellRow& row) { return row.cell->key.timing; });
   table.add("setting", [](const CellRow& row) { return row.cell->key.setting; });
-  table.show_left(
-      "cell",
-      [](const CellRow& row) {
-        std::string text = cell_name(row.cell->key.label, row.cell->key.timing);
-        return row.cell->key.setting == "default" ? text
-                                                  : text + ", " + printable(row.cell->key.setting);
-      },
-      40);
+  table.show_left("cell", cell_text, 40);
   table.show("size", [](const CellRow& row) { return cell_bytes(row.cell->key.label); },
              {Unit::size});
-  table.show("A, us", [](const CellRow& row) { return in_us(mean_ns(row.cell->a_ns)); },
-             {Unit::number});
-  table.show("B, us", [](const CellRow& row) { return in_us(mean_ns(row.cell->b_ns)); },
-             {Unit::number});
+  table
+      .show("A, us", [](const CellRow& row) { return in_us(mean_ns(row.cell->a_ns)); },
+            {Unit::number})
+      .dispensable(1);
+  table
+      .show("B, us", [](const CellRow& row) { return in_us(mean_ns(row.cell->b_ns)); },
+            {Unit::number})
+      .dispensable(2);
   table.add("a_time_ns", [](const CellRow& row) { return mean_ns(row.cell->a_ns); });
   table.add("b_time_ns", [](const CellRow& row) { return mean_ns(row.cell->b_ns); });
   table.add("a_values", [](const CellRow& row) { return row.cell->a_ns.size(); });
@@ -208,8 +209,14 @@ TablePtr cell_table(std::vector<CellRow> rows) {
   table.add("reason", [](const CellRow& row) {
     return row.cell->reason == Reason::none ? Value() : Value(row.cell->reason);
   });
-  table.show_left(
-      "why", [](const CellRow& row) { return in_words(row.cell->reason); }, 30);
+  table
+      .show_left(
+          "why",
+          [](const CellRow& row) {
+            return row.cell->reason == Reason::none ? Value() : Value(in_words(row.cell->reason));
+          },
+          30)
+      .if_any();
   table.add("repeats_needed", [](const CellRow& row) { return row.cell->repeats; });
   return table.table();
 }
@@ -283,10 +290,35 @@ std::vector<std::size_t> rows_to_show(const RunComparison& comparison) {
   return rows;
 }
 
+// The cells of a workload and setting stand together.
+Chart speed_chart(const RunComparison& comparison, const std::vector<std::size_t>& shown) {
+  std::vector<CellRow> rows;
+  for (const std::size_t i : shown)
+    rows.push_back({&comparison, &comparison.cells[i]});
+  std::ranges::stable_sort(rows, {}, [](const CellRow& row) { return cell_text(row); });
+  TableOf<CellRow> table(std::move(rows));
+  table.add("cell", cell_text).titled("cell");
+  table.add("size_bytes", [](const CellRow& row) { return row.cell->key.label.bytes; })
+      .titled("size", {Unit::size});
+  table.add("speed_ratio", [](const CellRow& row) { return six_digits(row.cell->speed_ratio); })
+      .titled("speed B/A", {Unit::ratio});
+  add_decision(table, [](const CellRow& row) -> const Decision& { return *row.cell; });
+  table.add("verdict", [](const CellRow& row) { return row.cell->verdict; }).titled("verdict");
+  return {.kind = ChartKind::forest,
+          .title = "Speed of B against A",
+          .table = table.table(),
+          .x = "speed_ratio",
+          .y = "size_bytes",
+          .series = "cell",
+          .interval = "interval",
+          .state = "verdict",
+          .lines = {{"A", 1}}};
+}
+
 Report report_of(const JudgedComparison& one) {
   const RunComparison& comparison = one.comparison;
   Report report;
-  Section answer{"answer"};
+  Section answer{.key = "answer", .part = Section::Part::answer};
   answer.add("A", side_text(comparison.a, comparison.runs_a), k_hang);
   answer.add("B", side_text(comparison.b, comparison.runs_b), k_hang);
   answer.add("Compared", basis_text(comparison.basis), k_hang);
@@ -312,9 +344,11 @@ Report report_of(const JudgedComparison& one) {
   report.sections.push_back(std::move(differences));
   const auto shown = rows_to_show(comparison);
   if (!shown.empty())
-    report.sections.push_back({"cells",
-                               "Cells: speed above 1 means that B is faster",
-                               {View{.table = cells, .rows = shown, .most_rows = k_rows_shown}}});
+    report.sections.push_back(
+        {.key = "cells",
+         .title = "Cells: speed above 1 means that B is faster",
+         .blocks = {View{.table = cells, .rows = shown, .most_rows = k_rows_shown}},
+         .charts = {speed_chart(comparison, shown)}});
   if (comparison.conclusion != Conclusion::not_comparable &&
       comparison.count(CellVerdict::not_comparable) > 0)
     report.sections.push_back(

@@ -17,7 +17,12 @@ const k_row = 22;
 const k_margin = { top: 8, bottom: 44 };
 const k_rows_at_first = 40;
 const k_widest_ratio = 4; // beyond it an interval ends in an arrow
-const k_symbols: Record<string, SymbolType> = { better: symbolDiamond, worse: symbolSquare };
+const k_symbols: Record<string, SymbolType> = {
+  better: symbolDiamond,
+  faster: symbolDiamond,
+  worse: symbolSquare,
+  slower: symbolSquare,
+};
 
 interface Line {
   group: string | null; // a heading
