@@ -57,8 +57,10 @@ private:
     if (!is_first_)
       out_ += ',';
     is_first_ = false;
-    if (out_.size() > k_piece_bytes)
-      sink_(std::exchange(out_, {}));
+    if (out_.size() > k_piece_bytes) {
+      sink_(out_);
+      out_.clear();
+    }
   }
   void put(std::string_view text);
   void put(const std::string& text) { put(std::string_view(text)); }
