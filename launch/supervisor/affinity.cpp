@@ -3,12 +3,12 @@
 
 #include "launch/supervisor/affinity.h"
 
+#include "base/atomic_file.h"
 #include "base/number_list.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <unistd.h>
@@ -27,8 +27,8 @@ struct Ancestor {
 };
 
 Ancestor look_at(pid_t pid) {
-  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-  std::string text(std::istreambuf_iterator<char>(stat), {});
+  // Empty if the process ends meanwhile.
+  const std::string text = base::read_file("/proc/" + std::to_string(pid) + "/stat").value_or("");
   std::size_t name = text.find('(');
   std::size_t end = text.rfind(')'); // the name may contain parentheses
   Ancestor found;

@@ -3,10 +3,11 @@
 
 #include "launch/supervisor/process_state.h"
 
+#include "base/atomic_file.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -18,9 +19,9 @@ namespace fs = std::filesystem;
 constexpr std::size_t k_threads = 32; // enough for NCCL's and CUDA's
 constexpr int k_kernel_frames = 8;
 
+// Empty if the process has ended.
 std::string content(const fs::path& path) {
-  std::ifstream file(path);
-  std::string text(std::istreambuf_iterator<char>(file), {});
+  std::string text = base::read_file(path).value_or("");
   while (!text.empty() && text.back() == '\n')
     text.pop_back();
   return text;
