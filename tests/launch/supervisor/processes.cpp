@@ -3,22 +3,21 @@
 
 #include "processes.h"
 
+#include "base/atomic_file.h"
 #include "base/clock.h"
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <thread>
 #include <unistd.h>
 
 namespace ncclprobe::test_launch {
 namespace {
 
+// Empty if the process has ended.
 std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  return base::read_file(path).value_or("");
 }
 
 std::vector<std::string> split_at_zeros(const std::string& text) {
