@@ -20,9 +20,8 @@ constexpr int k_hang = 12;
 constexpr FindingKind k_differ{
     "differ", Severity::note,
     "The two runs differ. Of {cells} cells, faster in B: {faster}, slower: {slower}, no "
-    "difference: "
-    "{same}, not decided: {open}. Each run is one sample of its boot, node and hour. Whether this "
-    "is a regression needs a baseline of 3 runs or more, or --interleave."};
+    "difference: {same}, not decided: {open}. Each run is one sample of its boot, node and hour. "
+    "Whether this is a regression needs a baseline of 3 runs or more, or --interleave."};
 constexpr FindingKind k_regression{
     "regression", Severity::error,
     "Regression: B is slower beyond the scatter between runs. Mean speed {change}. Of {cells} "

@@ -7,14 +7,14 @@ import { axisBottom } from "d3-axis";
 import { scaleLinear } from "d3-scale";
 import { select } from "d3-selection";
 
-import { html, svg } from "./dom";
+import { svg } from "./dom";
 import type { Picture } from "./figure";
 import { shown } from "./format";
+import { colour_class, legend_of } from "./legend";
 import { number_in, text_in, type Chart } from "./report";
 
 const k_row = 34;
 const k_margin = { top: 6, right: 16, bottom: 44 };
-const k_colours = 8; // of style.css
 const k_least_width_of_text = 40;
 
 interface Part {
@@ -39,15 +39,7 @@ export function bars_of(chart: Chart): Picture {
   }
   const sentences = [...bars].map(([y, parts]) => `${y}: ${parts.map((part) => `${part.name} ${shown(part.length, x_column)}`).join(", ")}`);
   const element = svg("svg", { role: "img", "aria-label": `${chart.title}. ${sentences.slice(0, 12).join("; ")}` });
-  const legend = html(
-    "div",
-    { class: "legend" },
-    ...names.map((name, i) => {
-      const swatch = svg("svg", { viewBox: "0 0 14 14", class: `swatch s${i % k_colours}`, "aria-hidden": "true" });
-      swatch.append(svg("rect", { class: "part", width: 14, height: 14 }));
-      return html("span", { class: "key" }, swatch, name);
-    }),
-  );
+  const legend = legend_of(names);
 
   return {
     element,
@@ -73,7 +65,7 @@ export function bars_of(chart: Chart): Picture {
           const wide = x(from + Math.abs(part.length)) - at;
           const text = shown(part.length, x_column);
           return [
-            svg("g", { class: `s${part.index % k_colours}` },
+            svg("g", { class: colour_class(part.index) },
               svg("title", {}, `${y}, ${part.name}: ${text}`),
               svg("rect", { class: "part", x: at, y: top, width: Math.max(0, wide), height: k_row - 8 }),
               wide > k_least_width_of_text ? svg("text", { class: "inside", x: at + wide / 2, y: top + 18, "text-anchor": "middle" }, text) : null),

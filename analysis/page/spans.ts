@@ -7,14 +7,14 @@ import { axisBottom } from "d3-axis";
 import { scaleLinear } from "d3-scale";
 import { select } from "d3-selection";
 
-import { html, svg } from "./dom";
+import { svg } from "./dom";
 import type { Picture } from "./figure";
 import { shown } from "./format";
+import { colour_class, legend_of } from "./legend";
 import { pair_in, text_in, type Chart } from "./report";
 
 const k_row = 22;
 const k_margin = { top: 6, right: 16, bottom: 44 };
-const k_colours = 8; // of style.css
 const k_character = 6.6; // pixels, at most
 
 export function spans_of(chart: Chart): Picture {
@@ -36,15 +36,7 @@ export function spans_of(chart: Chart): Picture {
       `${chart.title}. ${lines.length} lines, from ${shown(first, column)} to ${shown(last, column)} ${column.title}: ` +
       `${kinds.join(", ")}. The table under Data has all values.`,
   });
-  const legend = html(
-    "div",
-    { class: "legend" },
-    ...kinds.map((name, i) => {
-      const swatch = svg("svg", { viewBox: "0 0 14 14", class: `swatch s${i % k_colours}`, "aria-hidden": "true" });
-      swatch.append(svg("rect", { class: "part", width: 14, height: 14 }));
-      return html("span", { class: "key" }, swatch, name);
-    }),
-  );
+  const legend = legend_of(kinds);
 
   return {
     element,
@@ -71,7 +63,7 @@ export function spans_of(chart: Chart): Picture {
         return [
           svg(
             "g",
-            { class: `s${kinds.indexOf(kind) % k_colours}` },
+            { class: colour_class(kinds.indexOf(kind)) },
             svg("title", {}, `${line}, ${kind}: ${shown(span[0], column)} to ${shown(span[1], column)}`),
             svg("rect", {
               class: "span",

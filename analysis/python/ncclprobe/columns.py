@@ -77,6 +77,25 @@ def check_open(file, path):
         raise Error("the file is closed", path, "open it again; frames that were read before stay")
 
 
+class OpenFile:
+    """An HDF5 file of ncclprobe that is open until close() or the end of a with block."""
+
+    def __init__(self, path, schema, what, major):
+        self.path = path
+        self._file = open_file(path, schema, what, major)
+        self._texts = Texts(self._file)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Closes the file. Frames that were read stay."""
+        self._file.close()
+
+
 class Texts:
     """The texts of a file. Each is stored once, and columns hold their numbers."""
 

@@ -41,7 +41,7 @@ def load(path, report_program=None):
     return Run(pathlib.Path(path), report_program)
 
 
-class Run:
+class Run(columns.OpenFile):
     """A run: what the file holds, and what ncclprobe-report makes of it. Frames are made once; treat them as read-only.
 
     Every frame of measurements has a column `synthetic`: True if the numbers come from a model and nothing was measured.
@@ -54,10 +54,8 @@ class Run:
     """
 
     def __init__(self, path, report_program=None):
-        self.path = path
+        super().__init__(path, SCHEMA, "run file", MAJOR)
         self._report_program = report_program
-        self._file = columns.open_file(path, SCHEMA, "run file", MAJOR)
-        self._texts = columns.Texts(self._file)
         self.about = next(iter(self._needed("run").to_dict("records")), {})
         if not {"run_id", "synthetic"} <= self.about.keys():
             raise Error("it does not say which run it is of", self.path, "the file is damaged")
@@ -65,16 +63,6 @@ class Run:
 
     def __repr__(self):
         return f"<ncclprobe.Run {self.path}{', SYNTHETIC' if self.synthetic else ''}: {len(self.trials)} trials>"
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def close(self):
-        """Closes the file. Frames that were read stay."""
-        self._file.close()
 
     # --- from the file ---
 

@@ -26,7 +26,7 @@ def load_trace(path):
     return Trace(pathlib.Path(path))
 
 
-class Trace:
+class Trace(columns.OpenFile):
     """What the ranks of one traced trial did.
 
     Attributes:
@@ -36,9 +36,7 @@ class Trace:
     """
 
     def __init__(self, path):
-        self.path = path
-        self._file = columns.open_file(path, SCHEMA, "trace", MAJOR)
-        self._texts = columns.Texts(self._file)
+        super().__init__(path, SCHEMA, "trace", MAJOR)
         attributes = self._file.attrs
         self.run_id, self.trial, self.level = str(attributes["run_id"]), int(attributes["trial"]), str(attributes["level"])
         self._groups = {int(group.attrs["rank"]): group for name, group in self._file.items() if name.startswith("rank_")}
@@ -48,16 +46,6 @@ class Trace:
 
     def __repr__(self):
         return f"<ncclprobe.Trace {self.path}{', SYNTHETIC' if self.synthetic else ''}: {len(self.ranks)} ranks>"
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def close(self):
-        """Closes the file. Frames that were read stay."""
-        self._file.close()
 
     @functools.cached_property
     def clocks(self):

@@ -10,9 +10,9 @@ namespace {
 constexpr const char* k_compare_about =
     "Cells are compared with cells of the same workload, size, type, ranks and setting. Two runs "
     "are one sample each of their boot, node and hour: between them the answer is that they "
-    "differ, "
-    "never that one is a regression. That needs the scatter between runs, from a baseline of three "
-    "runs or more (--against), or from two commands that run in turns (--interleave). A command "
+    "differ, never that one is a regression. That needs the scatter between runs, from a baseline "
+    "of three runs or more (--against), or from two commands that run in turns (--interleave). A "
+    "command "
     "gets the path of its run file in place of {}, or else as -o FILE at its end. Without --gate "
     "the exit code is 0 whatever the answer. The file of --procure names types of nodes, their "
     "prices, and the training steps that matter. A node has run files, or published = true and "
@@ -22,8 +22,7 @@ constexpr const char* k_compare_about =
 constexpr const char* k_baseline_about =
     "A baseline is a folder of JSON files, one per run, small enough for git. Remove a run by "
     "removing its file. `ncclprobe compare RUN.h5 --against NAME` takes the runs with the same "
-    "GPU, "
-    "fabric, number of ranks and NCCL.";
+    "GPU, fabric, number of ranks and NCCL.";
 
 Words<analysis::compare::Gate> gate_words() {
   return {analysis::compare::parse_gate,
