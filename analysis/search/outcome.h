@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/search/trial.h"
+#include "analysis/statistics/inference.h"
+
+#include <optional>
+#include <vector>
+
+// What a search found. Speeds are ratios: the default's time / the candidate's. Above 1 is faster.
+namespace ncclprobe::analysis::search {
+
+// What became of a candidate.
+enum class Fate {
+  won,        // proven: the lower end of `interval` is above `needed`
+  beaten,     // proven too, but another finalist is faster
+  not_proven, // a finalist: `interval` does not exclude `needed`
+  not_chosen, // measured to the end of choosing; others were faster
+  stopped,    // shown to be slower than the best by the sequential test, and measured no further
+  halved,     // among the slower ones of its round, and measured no further
+  failed,     // see `outcome`; never tried again
+  unfinished, // the budget ended first
+};
+
+// Why a candidate that was tried won, or was left.
+struct Reason {
+  Candidate candidate;
+  std::optional<std::size_t> target; // nothing: all targets together, by weight
+  Fate fate = Fate::not_chosen;
+  Stage stage = Stage::floor; // in which this was decided
+  double speed = 1;           // as measured in that stage
+  std::optional<Interval> interval;
+  double needed = 1; // the speed that it had to exceed, or that of the candidate which beat it
+  int processes = 0; // that this rests on
+  model::OutcomeKind outcome = model::OutcomeKind::ok; // of its cell or trial
+};
+
+struct Decision {
+  Candidate candidate; // the default where nothing is proven
+  bool proven = false;
+  double speed = 1;           // over the default
+  Interval interval = {1, 1}; // of `speed`, k_confidence
+  double floor = 1;           // the A/A floor: the default over itself
+  int processes = 0;          // on each side of the comparison
+  bool in_process_gain =
+      false; // of a target: a row of the tuner table gains over the settings alone
+};
+
+// Default cells that were off: their trials were repeated.
+struct Disturbance {
+  int trial = 0;          // id of the trial with the default's cells
+  double ratio = 1;       // the default's time there / before
+  double limit = 1;       // the largest ratio, either way, that counts as scatter
+  bool new_level = false; // it stayed: what comes later is compared with this level
+};
+
+struct Outcome {
+  bool complete = false;       // the search ended by itself, and not at the budget
+  Decision settings;           // process parameters for all targets, by weight: the settings file
+  std::vector<Decision> table; // of each target: process parameters of `settings`, and its own
+                               // in-process values: the tuner table
+  std::vector<Reason> reasons; // of all candidates tried but the default
+  std::vector<Disturbance> disturbances;
+  int candidates = 0; // tried, without the default
+  int trials = 0;
+  double seconds = 0; // that they took
+};
+
+} // namespace ncclprobe::analysis::search

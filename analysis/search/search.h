@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/search/outcome.h"
+#include "analysis/search/space.h"
+#include "analysis/search/trial.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+// Decides what to measure next from what was measured. No input, output or clock: the same seed and
+// results lead to the same requests. Method: docs/method.md, "How tune decides".
+namespace ncclprobe::analysis::search {
+
+// How combinations of process parameters are chosen.
+enum class Strategy {
+  model,   // a Gaussian process over all combinations, which also learns how pairs interact
+  descent, // coordinate descent: one parameter after the other, in the order of the space
+};
+
+struct Options {
+  double min_gain = 0.02; // a winner must be faster by more than this
+  double budget_s = 0;    // 0: none. Confirming has its share kept back.
+  // How long a trial will take, in seconds. Without it a budget counts only what was spent, and
+  // then confirming may exceed it.
+  std::function<double(const TrialRequest&)> expected_s;
+  std::uint64_t seed = 1;
+  Strategy strategy = Strategy::model;
+};
+
+class Search {
+public:
+  // Throws Exception (invalid_argument) for a space without targets, a parameter without values, or
+  // a default that is not possible.
+  Search(Space space, Options options);
+  ~Search();
+  Search(Search&&) noexcept;
+  Search& operator=(Search&&) noexcept;
+
+  // The trials to run now, in this order. Empty: the search is done. Call it again when all of them
+  // were learned.
+  std::vector<TrialRequest> next();
+  // Each trial of next(), in that order.
+  void learn(const TrialRequest& request, const TrialResult& result);
+  // May be asked at any time. Before the end: what is proven so far.
+  Outcome outcome() const;
+
+private:
+  class Progress;
+  std::unique_ptr<Progress> progress_;
+};
+
+} // namespace ncclprobe::analysis::search
