@@ -19,6 +19,7 @@ packages_build=(
   libfmt-dev libspdlog-dev libexpected-dev
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libboost-dev libeigen3-dev
   libre2-dev
+  nettle-dev
   esbuild node-d3
 )
 # To build and run the tests and benchmarks.

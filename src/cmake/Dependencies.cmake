@@ -16,6 +16,14 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate) # chunks of traces
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2) # expressions over other programs' logs, in linear time
+# SHA-256 of tuner tables. Static, because it also goes into a library that NCCL loads into any program.
+find_library(NETTLE_STATIC libnettle.a)
+find_path(NETTLE_INCLUDE nettle/sha2.h)
+if(NOT NETTLE_STATIC OR NOT NETTLE_INCLUDE)
+  message(FATAL_ERROR "Nettle's static library is missing; launch/setup.sh installs it (nettle-dev)")
+endif()
+add_library(nettle_static STATIC IMPORTED GLOBAL)
+set_target_properties(nettle_static PROPERTIES IMPORTED_LOCATION ${NETTLE_STATIC} INTERFACE_INCLUDE_DIRECTORIES ${NETTLE_INCLUDE})
 if(HDF5_IS_PARALLEL)
   message(FATAL_ERROR "The HDF5 found is the parallel build, which would pull MPI into the report "
                       "program. Install the serial one (libhdf5-dev) and unset HDF5_ROOT/HDF5_PREFER_PARALLEL.")

@@ -25,6 +25,7 @@ VENDORS = {
     "eigen": r"Eigen/",
     "re2": r"re2/",
     "protozero": r"protozero/",
+    "nettle": r"nettle/",
 }
 # Libraries that any folder may use; the build links them where they are needed.
 GENERAL = r"(fmt|spdlog|tl|nlohmann|CLI|toml\+\+)/"
