@@ -18,8 +18,8 @@ LIBRARIES = {
     "hdf5": (r"libhdf5", r"H5[A-Z]+\w*$"),
     "gloo": (r"libgloo", r"_ZN?K?4gloo"),
     "cuda": (r"libcuda|libnvidia", r"(__)?cuda[A-Z]|cu[A-Z][a-z]+"),
-    # ncclProfiler_v4 and so on are what a plugin offers to NCCL, not what NCCL has.
-    "nccl": (r"libnccl", r"p?nccl(?!Profiler_v\d+$)[A-Z]"),
+    # ncclProfiler_v4, ncclTunerPlugin_v4 and so on are what a plugin offers to NCCL, not what NCCL has.
+    "nccl": (r"libnccl", r"p?nccl(?!(Profiler|TunerPlugin)_v\d+$)[A-Z]"),
     "cupti": (r"libcupti", r"cupti[A-Z]"),
     "cublas": (r"libcublas", r"cublas[A-Z]"),
 }
@@ -39,7 +39,8 @@ EXPECTED = {
 }
 # Symbols that NCCL must find in a program by name.
 EXPORTED = {
-    "ncclprobe-worker": tuple(f"ncclProfiler_v{version}" for version in (4, 5, 6, 7)),
+    "ncclprobe-worker": (*(f"ncclProfiler_v{version}" for version in (4, 5, 6, 7)),
+                         *(f"ncclTunerPlugin_v{version}" for version in (3, 4, 5, 6))),
 }
 
 

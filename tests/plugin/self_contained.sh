@@ -1,21 +1,25 @@
 #!/bin/sh
 # SPDX-FileCopyrightText: The ncclprobe authors
 # SPDX-License-Identifier: Apache-2.0
-# The capture library loads into any program: it needs nothing but the C and C++ runtimes, offers NCCL
-# its four interfaces and nothing else, and stays loaded.
-# Usage: self_contained.sh <library>
+# A plugin loads into any program: it needs nothing but libc, offers NCCL its interfaces and nothing else,
+# and stays loaded.
+# Usage: self_contained.sh <library> <symbol>...
 library=$1
+shift
 fail() { echo "$1"; exit 1; }
 dynamic=$(readelf -dW "$library") || fail "readelf cannot read $library"
 needed=$(echo "$dynamic" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 [ -n "$needed" ] || fail "readelf tells no library that it needs: is this a shared library?"
 for one in $needed; do
   case $one in
-    libc.so.*|libm.so.*|libstdc++.so.*|libgcc_s.so.*|libpthread.so.*|libdl.so.*|ld-linux*) ;;
-    libasan.so.*|libubsan.so.*) ;;
+    libc.so.*|libm.so.*|libpthread.so.*|libdl.so.*|ld-linux*) ;;
+    libasan.so.*|libubsan.so.*|libstdc++.so.*|libgcc_s.so.*) # only a library with sanitizers
+      echo "$needed" | grep -q libasan || fail "it needs $one" ;;
     *) fail "it needs $one" ;;
   esac
 done
 offered=$(nm -D --defined-only "$library" | awk '{print $NF}' | sed 's/@.*//' | sort | tr '\n' ' ')
-[ "$offered" = "ncclProfiler_v4 ncclProfiler_v5 ncclProfiler_v6 ncclProfiler_v7 " ] || fail "it offers: $offered"
+[ "$offered" = "$(printf '%s ' "$@")" ] || fail "it offers: $offered"
 echo "$dynamic" | grep -q NODELETE || fail "it can be unloaded"
+newest=$(objdump -T "$library" | grep -oE 'GLIBC_[0-9.]+' | sort -Vu | tail -1)
+echo "newest symbols of libc: $newest"
