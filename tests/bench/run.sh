@@ -17,6 +17,8 @@ echo "== host time of an operation of a schedule (launch_bench)"
 "$bench/launch_bench"
 echo "== writing and comparing data on the CPU (pattern_bench; 'pattern_bench gpu' does it on a GPU)"
 "$bench/pattern_bench"
+echo "== decision of the tuner plugin about a call, beside a scan of all rows (tuner_bench)"
+"$bench/tuner_bench" "$bench/../../lib/libncclprobe-tuner.so"
 for kind in quiet noisy worst; do
   echo "== a log of 1000 MB, $kind (log_bench)"
   "$bench/log_bench" 1000 "$kind"
