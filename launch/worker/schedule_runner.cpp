@@ -31,6 +31,18 @@ std::optional<Error> attempt(Prepare prepare) {
   }
 }
 
+// Restores what the process started with when the cell ends, also if it was skipped.
+class CellSettings {
+public:
+  explicit CellSettings(backend::Backend& backend) : backend_(backend) {}
+  ~CellSettings() { backend_.apply({}); }
+  CellSettings(const CellSettings&) = delete;
+  CellSettings& operator=(const CellSettings&) = delete;
+
+private:
+  backend::Backend& backend_;
+};
+
 std::vector<LocalRankState> states_of(const std::vector<LocalRank>& local_ranks) {
   std::vector<LocalRankState> states;
   for (const LocalRank& local_rank : local_ranks) {
@@ -79,10 +91,8 @@ struct ScheduleRunner::Impl {
   }
 
   void prepare(const Cell& cell, Binding& main) {
-    if (!cell.settings.empty())
-      raise(Errc::unsupported, "the {} backend cannot change {} within a process", backend.name(),
-            cell.settings.front().name);
     value_or_throw(workload::check_schedule(cell.schedule, world_size));
+    backend.apply(cell.settings);
     main.buffers = memory.make_room(cell.schedule);
   }
 
@@ -146,6 +156,7 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
   const Schedule& schedule = cell.schedule;
   std::int64_t cell_start_ns = own.backend.now_ns();
   std::vector<model::CellRecord> results(own.local_ranks.size());
+  CellSettings settings(own.backend);
   TraceRecorder::Span span(own.trace, trace::SpanKind::cell);
   own.board.set(Step::preparing);
   own.board.set_batch(0, 0);

@@ -293,6 +293,16 @@ public:
       return {};
     return connect(key, ranks, members, rendezvous);
   }
+  // Changes what is enqueued from now on, on all devices and communicators. These settings replace
+  // those of the call before; an empty list restores what the process started with and never
+  // throws. Names and values: model/in_process.h. No stream is busy. All ranks of a communicator
+  // call it with the same settings between the same two operations. Throws Errc::unsupported,
+  // naming the setting, if it cannot be changed here; then nothing has changed.
+  virtual void apply(const std::vector<model::Setting>& settings) {
+    if (!settings.empty())
+      raise(Errc::unsupported, "the {} backend cannot change {} within a process", name(),
+            settings.front().name);
+  }
   virtual void group_begin() = 0;
   virtual void group_end() = 0;
   // The library's own estimate of how long the collective in `enqueue` takes, for all local ranks,

@@ -10,6 +10,7 @@
 #include "host/network_address.h"
 #include "host/stream.h"
 #include "host/transfers.h"
+#include "model/in_process.h"
 
 #include <gloo/allreduce.h>
 #include <gloo/config.h>
@@ -214,6 +215,10 @@ public:
     return communicators;
   }
 
+  void apply(const std::vector<model::Setting>& settings) override {
+    settings_ =
+        HostSettings::parse(model::environment_with(options_.environment, name(), settings));
+  }
   void group_begin() override { group_.begin(); }
   void group_end() override { group_.end(); }
 

@@ -21,7 +21,8 @@ constexpr auto enum_names(AlgorithmChoice) {
       {{automatic, "auto"}, {ring, "ring"}, {bcube, "bcube"}});
 }
 
-// Process settings of the CPU backend (TrialSpec::process):
+// Process settings of the CPU backend (TrialSpec::process). Within a process, `algorithm` and
+// `chunk_bytes` of a cell replace the first two (model/in_process.h):
 //
 //   NCCLPROBE_GLOO_ALGORITHM    auto (default), ring, bcube: all_reduce's algorithm
 //   NCCLPROBE_GLOO_CHUNK_BYTES  1K to 1G, default 1M: largest piece that all_reduce (ring only),

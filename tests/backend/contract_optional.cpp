@@ -5,6 +5,8 @@
 // memory that is registered with communicators.
 
 #include "backend/contract_case.h"
+#include "base/split.h"
+#include "model/in_process.h"
 #include "support/byte_pattern.h"
 #include "support/catch.h"
 
@@ -167,6 +169,46 @@ TEST_CASE("a capture that fails leaves its streams as they were") {
   world.wait();
 
   CHECK(world.stream(0).idle());
+}
+
+TEST_CASE("settings that the backend does not have are refused by name, and change nothing") {
+  NCCLPROBE_CONTRACT(subject, 1);
+  World world(subject, 1);
+
+  CHECK_NOTHROW(world.backend().apply({}));
+  try {
+    world.backend().apply({{"no_such_setting", "1"}});
+    FAIL("nothing was thrown");
+  } catch (const base::Exception& error) {
+    CHECK(error.error().code == base::Errc::unsupported);
+    CHECK_THAT(error.error().message, ContainsSubstring("no_such_setting"));
+  }
+}
+
+TEST_CASE("data is right with each in-process setting that the backend has") {
+  NCCLPROBE_CONTRACT(subject, 2);
+  World world(subject, 2);
+  for (const model::InProcessSetting& setting :
+       model::in_process_settings(world.backend().name())) {
+    std::vector<std::string> values;
+    if (setting.kind == model::InProcessSetting::Kind::words)
+      for (std::string_view word : base::split(setting.words, ','))
+        values.emplace_back(word);
+    else
+      values.push_back(std::to_string(std::max<std::uint64_t>(setting.least, 1)));
+    for (const std::string& value : values) {
+      if (setting.name == "fail") // breaks on purpose
+        continue;
+      if (!supported([&] { world.backend().apply({{std::string(setting.name), value}}); }))
+        continue;
+      CaseRun run(world, Case{});
+      run.enqueue();
+      world.wait();
+      if (world.backend().moves_data())
+        run.require_right();
+    }
+  }
+  world.backend().apply({});
 }
 
 TEST_CASE("registered memory is refused, or works like any other") {

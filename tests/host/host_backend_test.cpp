@@ -138,6 +138,34 @@ TEST_CASE("both algorithms and small chunks give the same sums") {
                });
 }
 
+TEST_CASE("a cell's algorithm replaces that of the process until it is restored") {
+  in_threads(2, {{"NCCLPROBE_GLOO_ALGORITHM", "bcube"}}, [](int, Rank& rank) {
+    auto all_reduce = [&](std::uint64_t count) {
+      rank.all_reduce(*rank.stream, count);
+      rank.wait(*rank.stream);
+    };
+    rank.backend->apply({{"algorithm", "ring"}});
+    all_reduce(64);
+    Error refused = error_of([&] { rank.backend->apply({{"channels", "4"}}); });
+    all_reduce(128);
+    rank.backend->apply({{"chunk_bytes", "64K"}});
+    all_reduce(256);
+    rank.backend->apply({});
+    all_reduce(512);
+    rank.largest(0);
+
+    std::vector<std::string> chosen;
+    for (const std::string& line : rank.backend->words())
+      if (line.starts_with("AllReduce"))
+        chosen.push_back(line);
+    if (refused.code != Errc::unsupported ||
+        chosen != std::vector<std::string>{
+                      "AllReduce: 256 Bytes -> Algo ring", "AllReduce: 512 Bytes -> Algo ring",
+                      "AllReduce: 1024 Bytes -> Algo bcube", "AllReduce: 2048 Bytes -> Algo bcube"})
+      base::raise(Errc::failed, "{}", fmt::join(chosen, "; "));
+  });
+}
+
 TEST_CASE(
     "a peer that is gone ends a collective at once, with the rank and the call in the error") {
   base::Error error;

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "base/split.h"
 #include "host/network_address.h"
 #include "host/settings.h"
+#include "model/in_process.h"
 #include "support/catch.h"
 #include "support/error_of.h"
 
@@ -53,6 +55,24 @@ TEST_CASE("a chunk size that is no size or out of range is refused") {
       HostSettings::parse({{"NCCLPROBE_GLOO_CHUNK_BYTES", text}});
     });
     CHECK(error.code == Errc::invalid_argument);
+  }
+}
+
+TEST_CASE("settings of a cell have the variables' values") {
+  for (const model::InProcessSetting& setting : model::in_process_settings("host")) {
+    std::string name(setting.variable);
+    std::string too_long = std::to_string(setting.most + 1);
+    REQUIRE(HostSettings::reads(name));
+    if (setting.kind == model::InProcessSetting::Kind::words) {
+      for (std::string_view word : base::split(setting.words, ','))
+        CHECK_NOTHROW(HostSettings::parse({{name, std::string(word)}}));
+    } else {
+      CHECK_NOTHROW(HostSettings::parse({{name, std::to_string(setting.least)}}));
+      CHECK_NOTHROW(HostSettings::parse({{name, std::to_string(setting.most)}}));
+      CHECK(error_of([&] {
+              HostSettings::parse({{name, too_long}});
+            }).code == Errc::invalid_argument);
+    }
   }
 }
 

@@ -13,7 +13,8 @@
 namespace ncclprobe::backend {
 
 // The behaviour that the synthetic backend simulates. Process settings (TrialSpec::process) change
-// it, which gives a sweep something to find:
+// it, which gives a sweep something to find, and so do settings of cells (model/in_process.h),
+// whose names are the lower-case ends of these:
 //
 //   NCCLPROBE_SYNTHETIC_ALPHA_NS   5000   latency of one step of a ring, in ns
 //   NCCLPROBE_SYNTHETIC_GB_PER_S   100    bandwidth of one link (1 GB/s = 1 byte per ns); with

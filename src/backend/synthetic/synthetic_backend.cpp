@@ -6,6 +6,7 @@
 #include "backend/synthetic/cost_model.h"
 #include "backend/synthetic/peer_clocks.h"
 #include "backend/task_tracer.h"
+#include "model/in_process.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -342,6 +343,10 @@ public:
     return communicators;
   }
 
+  void apply(const std::vector<model::Setting>& settings) override {
+    world_.settings = SyntheticSettings::parse(
+        model::environment_with(world_.options.environment, name(), settings));
+  }
   void group_begin() override { ++world_.group_depth; }
   void group_end() override {
     if (world_.group_depth == 0)

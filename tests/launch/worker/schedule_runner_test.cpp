@@ -141,7 +141,7 @@ TEST_CASE("what a backend cannot do is skipped with the reason, and the next cel
   Cell captured = all_reduce(4096, 2);
   captured.schedule.capture = Region{0, 1};
   Cell tuned = all_reduce(4096, 2);
-  tuned.settings = {{"algorithm", "Ring"}};
+  tuned.settings = {{"channels", "4"}};
 
   auto first = run.run(captured);
   auto second = run.run(tuned);
@@ -149,8 +149,38 @@ TEST_CASE("what a backend cannot do is skipped with the reason, and the next cel
   CHECK(first[0].outcome.kind == OutcomeKind::skipped);
   CHECK_THAT(first[0].outcome.reason, ContainsSubstring("cannot capture"));
   CHECK(second[1].outcome.kind == OutcomeKind::skipped);
-  CHECK_THAT(second[1].outcome.reason, ContainsSubstring("cannot change algorithm"));
+  CHECK_THAT(second[1].outcome.reason, ContainsSubstring("cannot change channels"));
   CHECK(run.run(all_reduce(4096, 2))[0].outcome.ok());
+}
+
+TEST_CASE("a cell's settings act on this cell only") {
+  backend::Options options = options_for(2);
+  options.environment["NCCLPROBE_SYNTHETIC_NOISE_PPM"] = "0";
+  LocalRun run(backend::make_synthetic_backend(options), 2);
+  Cell plain = all_reduce(4096, 2), slow = plain, broken = plain;
+  slow.settings = {{"alpha_ns", "50000"}};
+  broken.settings = {{"fail", "unsupported"}};
+  auto time_ns = [&](const Cell& cell) { return run.run(cell)[0].samples.at(0).elapsed_ns; };
+
+  auto first_ns = time_ns(plain);
+  auto slow_ns = time_ns(slow);
+  auto again_ns = time_ns(plain);
+
+  CHECK(slow_ns - first_ns == 2 * 2 * 45'000); // 2 launches of 2 steps, each 45 us longer
+  CHECK(again_ns == first_ns);
+  CHECK_THROWS_WITH(run.run(broken), ContainsSubstring("planted refusal"));
+  CHECK(time_ns(plain) == first_ns);
+}
+
+TEST_CASE("cells with settings have checked data too") {
+  LocalRun run(2);
+  for (const Setting& setting : {Setting{"algorithm", "ring"}, Setting{"chunk_bytes", "1K"}}) {
+    Cell cell = all_reduce(65536, 2);
+    cell.settings = {setting};
+    auto results = run.run(cell);
+    CHECK(results[0].outcome.ok());
+    CHECK(results[1].check.checked);
+  }
 }
 
 TEST_CASE("in latency mode every launch is a sample of its own, and is checked") {
