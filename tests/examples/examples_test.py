@@ -13,7 +13,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/launch/cli/program"))
-from program_test_case import BIN, SMALL, ProgramTest
+from program_test_case import BIN, SMALL, ProgramTest, read_json
 
 EXAMPLES = ROOT / "examples"
 
@@ -56,7 +56,7 @@ class Examples(ProgramTest):
         (self.folder / "nodes.toml").write_text(gpus)
         done = self.run_program("compare", "--procure", "nodes.toml", "--format", "json")
         self.assertEqual(done.returncode, 0, done.stderr)
-        answer = json.loads(done.stdout)
+        answer = read_json(done.stdout)
         self.assertTrue(answer["synthetic"])
         self.assertEqual({step["from"] for step in answer["steps"]}, {"measured"})
         self.assertEqual(len(answer["turning_prices"]), 2)
@@ -64,7 +64,7 @@ class Examples(ProgramTest):
     def test_nodes_that_nobody_measured_have_limits_with_sources(self):
         done = self.run_program("compare", "--procure", str(EXAMPLES / "t4_against_a100.toml"), "--format", "json")
         self.assertEqual(done.returncode, 0, done.stderr)
-        answer = json.loads(done.stdout)
+        answer = read_json(done.stdout)
         self.assertEqual([step["from"] for step in answer["steps"]], ["published", "published"])
         t4, a100 = (step["step_range_ms"] for step in answer["steps"])
         self.assertIsNone(t4[1])

@@ -4,6 +4,7 @@
 #include "analysis/predict/step_runs.h"
 
 #include "support/run_builder.h"
+#include "workload/models/catalogue.h"
 #include "workload/step_cells.h"
 
 #include <algorithm>
@@ -144,6 +145,18 @@ std::vector<analysis::cost_model::Point> known_points(const std::vector<int>& ra
                           .bytes = bytes,
                           .time_ns = known_transfer_ns(collective, count, bytes)});
   return points;
+}
+
+model::Run run_with_sizes(const std::vector<double>& scales) {
+  workload::StepRequest request;
+  request.model = *workload::make_model("linear:256x8");
+  request.batch = 64;
+  request.bucket_bytes = 600'000;
+  model::Run run = known_run(request, {1, 2, 4}, scales);
+  for (const analysis::cost_model::Point& point : known_points({4}))
+    add_cell(run.trials[0], make_cell(std::string(model::to_string(point.collective)), point.bytes),
+             make_record(4, static_cast<std::int64_t>(point.time_ns)));
+  return run;
 }
 
 } // namespace ncclprobe::analysis_test

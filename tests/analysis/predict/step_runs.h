@@ -42,4 +42,7 @@ std::uint64_t moved_bytes(const model::CollectiveOp& call, int ranks);
 // Of 64 KiB to 64 MiB.
 std::vector<analysis::cost_model::Point> known_points(const std::vector<int>& ranks);
 
+// Steps on 1, 2 and 4 ranks, and collectives of several sizes.
+model::Run run_with_sizes(const std::vector<double>& scales = {1, 1.001});
+
 } // namespace ncclprobe::analysis_test

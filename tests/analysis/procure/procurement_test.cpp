@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/predict/step_prediction.h"
+#include "analysis/procure/nodes.h"
 #include "analysis/procure/procurement.h"
 #include "analysis/procure/procurement_report.h"
 #include "analysis/procure/published_step.h"
@@ -21,60 +22,11 @@ using namespace ncclprobe::support;
 
 namespace {
 
-constexpr std::int64_t k_unit_ns = 1000;
-
-StepLengths lengths(double scale) {
-  auto of = [=](int units) { return static_cast<std::int64_t>(scale * units * k_unit_ns); };
-  return {of(100), of(100), of(100), of(80), of(60), of(50), of(10)};
-}
-
-void add_trial(RunBuilder& run, double scale, const std::vector<model::Setting>& settings = {}) {
-  auto trial = run.trial(settings);
-  StepLengths alone = lengths(scale);
-  alone.bucket_0 = alone.bucket_1 = 0;
-  add_step_cell(*trial, {.label = {.model = "m", .ranks = {0}, .batch = 8}, .lengths = {alone}});
-  add_step_cell(*trial, {.label = {.model = "m", .ranks = {0, 1}, .batch = 8},
-                         .lengths = {lengths(scale), lengths(scale)}});
-}
-
-// Its processes take so many times 420 us for a step of 2 ranks.
-RunBuilder run_of(const std::vector<double>& scales) {
-  RunBuilder run(2);
-  for (double scale : scales)
-    add_trial(run, scale);
-  return run;
-}
-
-std::vector<double> around(double middle) {
-  return {middle, 1.001 * middle, 0.999 * middle, 1.002 * middle, 0.998 * middle, middle};
-}
-
-NodeType node_of(const std::string& name, std::vector<model::Run> runs, double per_hour) {
-  NodeType node{.name = name, .runs = std::move(runs)};
-  node.gpu = *gpu_in_question("H200");
-  node.gpu.count = 2;
-  node.price.per_hour = per_hour;
-  return node;
-}
-
-const Workload k_m{.model = "m"};
-
 const Difference& difference(const Procurement& all, Quantity quantity) {
   auto found = std::ranges::find(all.differences, quantity, &Difference::quantity);
   REQUIRE(found != all.differences.end());
   return *found;
 }
-
-NodeType published_t4() {
-  NodeType node{.name = "T4", .published = true};
-  node.gpu = *gpu_in_question("T4");
-  node.gpu.count = 4;
-  node.price.per_hour = 4;
-  node.rates.flops_per_s = PublishedRate{65e12, {}, "data sheet"};
-  return node;
-}
-
-const Workload k_linear{.model = "linear:1024x4", .batch = 64, .type = model::StepType::f16};
 
 bool has(const std::vector<std::string_view>& ids, std::string_view id) {
   return std::ranges::find(ids, id) != ids.end();

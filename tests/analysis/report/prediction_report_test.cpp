@@ -18,19 +18,6 @@ using namespace ncclprobe::support;
 
 namespace {
 
-// Steps on 1, 2 and 4 ranks, and collectives of several sizes.
-model::Run run_with_sizes(const std::vector<double>& scales = {1, 1.001}) {
-  workload::StepRequest request;
-  request.model = *workload::make_model("linear:256x8");
-  request.batch = 64;
-  request.bucket_bytes = 600'000;
-  model::Run run = known_run(request, {1, 2, 4}, scales);
-  for (const cost_model::Point& point : known_points({4}))
-    add_cell(run.trials[0], make_cell(std::string(model::to_string(point.collective)), point.bytes),
-             make_record(4, static_cast<std::int64_t>(point.time_ns)));
-  return run;
-}
-
 const cost_model::InterNodeRange k_wires{{50, 5000}, {50, 5000}};
 
 } // namespace

@@ -6,7 +6,7 @@
 import json
 import unittest
 
-from program_test_case import ProgramTest
+from program_test_case import ProgramTest, read_json
 
 
 class Predict(ProgramTest):
@@ -42,8 +42,8 @@ class Predict(ProgramTest):
     def test_predictions_come_with_their_errors_first(self):
         text = self.run_well("predict", "run.h5", "--model", "gpt2-124m", "--ranks", "8,64", "--inter-node",
                              "50GB/s,5us")
-        document = json.loads(self.run_well("predict", "run.h5", "--model", "gpt2-124m", "--ranks", "8,64",
-                                            "--inter-node", "50GB/s,5us", "--format", "json"))
+        document = read_json(self.run_well("predict", "run.h5", "--model", "gpt2-124m", "--ranks", "8,64",
+                                           "--inter-node", "50GB/s,5us", "--format", "json"))
 
         self.assertLess(text.index("How well the model fits"), text.index("Steps: computing measured at 4 ranks"))
         self.assertIn("[SYNTHETIC]", text.splitlines()[0])
@@ -58,8 +58,8 @@ class Predict(ProgramTest):
         self.measure("--backend", "synthetic", "--workload", "fsdp", "--model", "gpt2-124m:4", "--ranks", "1,2,4",
                      "--batch", "8", "--type", "bf16", "--repeat", "2", "--no-sweep")
 
-        document = json.loads(self.run_well("predict", "run.h5", "--ranks", "8", "--inter-node", "40-50GB/s,4-6us",
-                                            "--format", "json"))
+        document = read_json(self.run_well("predict", "run.h5", "--ranks", "8", "--inter-node", "40-50GB/s,4-6us",
+                                           "--format", "json"))
 
         self.assertEqual(document["workload"], "fsdp")
         self.assertLess(abs(document["held_out_step"]["error"]), 0.05)

@@ -6,7 +6,7 @@ import csv
 import io
 import unittest
 
-from program_test_case import ProgramTest
+from program_test_case import ProgramTest, read_json
 
 T4 = """[[node]]
 name = "T4"
@@ -53,7 +53,7 @@ class Procure(ProgramTest):
         self.assertEqual(rows[0]["step_range_ms_high"], "")
         self.assertIn("| published |", self.compare(T4 + STEP, "--format", "markdown").stdout)
         self.compare(T4 + STEP, "-o", "nodes.json")
-        self.assertTrue((self.folder / "nodes.json").exists())
+        self.assertEqual(read_json((self.folder / "nodes.json").read_text())["steps"][0]["from"], "published")
         self.compare(T4 + STEP, "-o", "nodes.toml", code=2)
 
 
