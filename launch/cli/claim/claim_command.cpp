@@ -10,13 +10,13 @@
 #include "base/printable.h"
 #include "base/text_layout.h"
 #include "base/units.h"
+#include "launch/cli/common/command_end.h"
 #include "launch/cli/files/report_files.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <ostream>
 #include <set>
 
 namespace ncclprobe::cli {
@@ -172,25 +172,23 @@ Result<void> check_setting(const std::vector<StepResult>& results,
 
 } // namespace
 
-int check_claim(ClaimOptions options, std::ostream& out, std::ostream& err) {
+int check_claim(ClaimOptions options) {
   if (auto possible = check_output(options.output, {options.run_file}); !possible)
-    return complain(err, k_claim_command, possible.error(), exit_code_of_output(possible.error()));
+    return complain_of_output(k_claim_command, possible.error());
   Answer answer;
   auto finish = [&] {
-    const int written = write_result(
-        [&](auto& sink) { sink(options.format == "json" ? json_of(answer) : text_of(answer)); },
-        options.output, out, err, k_claim_command);
-    return written == base::k_exit_ok ? answer.exit_code : written;
+    return deliver(options.format == "json" ? json_of(answer) : text_of(answer), options.output,
+                   answer.exit_code);
   };
   if (!options.run_file.empty()) {
     auto run = read_summary_or_parts(options.run_file);
     if (!run)
-      return complain_of_input(err, k_claim_command, run.error());
+      return complain_of_input(k_claim_command, run.error());
     const auto pooled = analysis::setting_results(*run);
     const auto results = analysis::steps::step_results(*run, pooled);
     const auto* step = widest_step(results);
     if (!step)
-      return complain(err, k_claim_command,
+      return complain(k_claim_command,
                       {Errc::not_found, "this run has no step of training on two ranks or more",
                        "measure one: ncclprobe run --workload ddp --model NAME"},
                       base::k_exit_usage);
@@ -199,7 +197,7 @@ int check_claim(ClaimOptions options, std::ostream& out, std::ostream& err) {
                                            analysis::synthetic_mark(*run)));
     if (!options.setting.empty()) {
       if (auto checked = check_setting(results, pooled, *step, options.setting, answer); !checked)
-        return complain(err, k_claim_command, checked.error(), base::k_exit_usage);
+        return complain(k_claim_command, checked.error(), base::k_exit_usage);
       return finish();
     }
     options.claim.exposed_share = step->times.exposed_ns() / step->times.step_ns;

@@ -24,6 +24,6 @@ Usage claim_usage(ClaimOptions& into);
 Result<double> parse_change(const std::string& text);
 
 // Prints what the claim means. Returns the exit code (0, 2, 9).
-int check_claim(ClaimOptions options, std::ostream& out, std::ostream& err);
+int check_claim(ClaimOptions options);
 
 } // namespace ncclprobe::cli

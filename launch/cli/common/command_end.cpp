@@ -3,7 +3,6 @@
 
 #include "launch/cli/common/command_end.h"
 
-#include "analysis/report_value/report_writers.h"
 #include "base/console.h"
 #include "base/exit_code.h"
 #include "base/log.h"
@@ -13,6 +12,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <functional>
+#include <ostream>
 
 namespace ncclprobe::cli {
 
@@ -48,6 +49,34 @@ int give_up_after(const std::exception& error) {
   return base::k_exit_internal;
 }
 
+namespace {
+
+using WriteTo = std::function<void(const analysis::Sink& sink)>;
+
+Result<void> write_to_file(const WriteTo& write, const base::Destination& to) {
+  NCCLPROBE_TRY_ASSIGN(auto file, base::OutputFile::open(to));
+  Result<void> written;
+  write([&](std::string_view piece) {
+    if (written)
+      written = file.write(base::escape_unsafe(piece));
+  });
+  NCCLPROBE_TRY(written);
+  return file.finish();
+}
+
+int deliver_pieces(const WriteTo& write, const base::Destination& to, int exit_code) {
+  if (to.file.empty()) {
+    std::ostream& out = base::console(base::Stream::out);
+    write([&](std::string_view piece) { out << piece << std::flush; });
+    return out ? exit_code
+               : give_up({Errc::io, "cannot write to standard output", "is the disk full?"});
+  }
+  auto written = write_to_file(write, to);
+  return written ? exit_code : give_up(written.error());
+}
+
+} // namespace
+
 int show(const std::string& text, int exit_code) {
   if (base::print(base::Stream::out, text))
     return exit_code;
@@ -56,18 +85,21 @@ int show(const std::string& text, int exit_code) {
 }
 
 int deliver(const std::string& text, const base::Destination& to, int exit_code) {
-  if (to.file.empty())
-    return show(text, exit_code);
-  auto written = base::write_output_file(to, base::escape_unsafe(text));
-  return written ? exit_code : give_up(written.error());
+  return deliver_pieces([&](const analysis::Sink& sink) { sink(text); }, to, exit_code);
+}
+
+int deliver(const analysis::Report& report, analysis::Format format, const base::Destination& to,
+            int exit_code) {
+  const int columns = to.file.empty() ? base::text_columns() : base::k_report_columns;
+  return deliver_pieces(
+      [&](const analysis::Sink& sink) { analysis::write(report, format, sink, columns); }, to,
+      exit_code);
 }
 
 int deliver(const analysis::Report& report, const ResultOptions& how, int exit_code) {
   // What is for people has another name in some commands.
   const auto format = base::parse_enum<analysis::Format>(how.format, "format");
-  const int columns = how.output.file.empty() ? base::text_columns() : base::k_report_columns;
-  return deliver(analysis::written(report, format ? *format : analysis::Format::table, columns),
-                 how.output, exit_code);
+  return deliver(report, format ? *format : analysis::Format::table, how.output, exit_code);
 }
 
 base::Result<void> check_destination(const base::Destination& to) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/report_value/report_value.h"
+#include "analysis/report_value/report_writers.h"
 #include "base/error.h"
 #include "base/output_file.h"
 #include "launch/cli/common/usage.h"
@@ -28,8 +28,10 @@ int show(const std::string& text, int exit_code);
 // The same to a file, or to stdout if none is named. Text that is unsafe for a terminal is escaped
 // in files too, because people look at them on a terminal.
 int deliver(const std::string& text, const base::Destination& to, int exit_code);
-// The same for a report, in the format that was asked for; as wide as the terminal where it is
-// shown.
+// The same for a report, in pieces, as wide as the terminal where it is shown.
+int deliver(const analysis::Report& report, analysis::Format format, const base::Destination& to,
+            int exit_code);
+// In the format that was asked for.
 int deliver(const analysis::Report& report, const ResultOptions& how, int exit_code);
 
 // Checks that deliver() can write there; before any slow work.

@@ -9,6 +9,7 @@
 #include "base/console.h"
 #include "base/parse_enum.h"
 #include "base/text_files.h"
+#include "launch/cli/common/command_end.h"
 #include "launch/cli/common/private_folder.h"
 #include "launch/cli/compare/run_in_turns.h"
 #include "launch/cli/files/report_files.h"
@@ -16,7 +17,6 @@
 
 #include <array>
 #include <optional>
-#include <ostream>
 #include <random>
 
 namespace ncclprobe::cli {
@@ -112,14 +112,14 @@ Result<History> read_history(const fs::path& folder) {
   return history_of(std::move(runs));
 }
 
-int show_history(const CompareOptions& options, std::ostream& out, std::ostream& err) {
+int show_history(const CompareOptions& options) {
   auto history = read_history(options.history);
   if (!history)
-    return complain_of_input(err, k_compare_command, history.error());
+    return complain_of_input(k_compare_command, history.error());
   const auto format =
       base::value_or_throw(base::parse_enum<analysis::Format>(options.format, "format"));
-  return write_report(history_report(std::make_shared<const History>(std::move(*history))), format,
-                      options.output, out, err, k_compare_command);
+  return deliver(history_report(std::make_shared<const History>(std::move(*history))), format,
+                 options.output, base::k_exit_ok);
 }
 
 int exit_code_of(const std::vector<JudgedComparison>& comparisons) {
@@ -141,61 +141,55 @@ int exit_code_of(const std::vector<JudgedComparison>& comparisons) {
 
 int write_comparisons(const CompareOptions& options,
                       std::shared_ptr<const std::vector<JudgedComparison>> comparisons,
-                      std::ostream& out, std::ostream& err) {
+                      int exit_code) {
   if (options.format == "junit")
-    return write_result(
-        [&](const analysis::Sink& sink) {
-          sink(analysis::write_junit(comparison_tests(*comparisons)));
-        },
-        options.output, out, err, k_compare_command);
+    return deliver(analysis::write_junit(comparison_tests(*comparisons)), options.output,
+                   exit_code);
   const auto format =
       base::value_or_throw(base::parse_enum<analysis::Format>(options.format, "format"));
-  return write_report(comparison_report(std::move(comparisons)), format, options.output, out, err,
-                      k_compare_command);
+  return deliver(comparison_report(std::move(comparisons)), format, options.output, exit_code);
 }
 
 } // namespace
 
-int compare_command(const CompareOptions& options, std::ostream& out, std::ostream& err) {
+int compare_command(const CompareOptions& options) {
   if (!options.nodes_file.empty())
     return procure_nodes(
         options.nodes_file,
         base::value_or_throw(base::parse_enum<analysis::Format>(options.format, "format")),
-        options.output, out, err);
+        options.output);
   std::vector<fs::path> inputs;
   if (!options.interleave)
     inputs.assign(options.sides.begin(), options.sides.end());
   inputs.push_back(options.history);
   if (auto possible = check_output(options.output, inputs); !possible)
-    return complain(err, k_compare_command, possible.error(),
-                    exit_code_of_output(possible.error()));
+    return complain_of_output(k_compare_command, possible.error());
   if (!options.history.empty())
-    return show_history(options, out, err);
+    return show_history(options);
   auto compared = options.interleave ? compare_in_turns(options) : compare_files(options);
   if (!compared && compared.error().code == Errc::mismatch)
-    return complain(err, k_compare_command, compared.error(), base::k_exit_not_comparable);
+    return complain(k_compare_command, compared.error(), base::k_exit_not_comparable);
   if (!compared)
-    return complain_of_input(err, k_compare_command, compared.error());
+    return complain_of_input(k_compare_command, compared.error());
   // Filled before it is judged: gates point into the comparisons.
   auto judged = std::make_shared<std::vector<JudgedComparison>>();
   for (RunComparison& one : *compared)
     judged->push_back({std::move(one), {}});
   for (JudgedComparison& one : *judged)
     one.gates = judge_gates(options.gates, one.comparison, varied(options.vary));
-  const int verdict = exit_code_of(*judged);
-  const int written = write_comparisons(options, judged, out, err);
-  return written == base::k_exit_ok ? verdict : written;
+  const int exit_code = exit_code_of(*judged);
+  return write_comparisons(options, judged, exit_code);
 }
 
-int baseline_command(const BaselineOptions& options, std::ostream& out, std::ostream& err) {
+int baseline_command(const BaselineOptions& options) {
   for (const fs::path& file : options.runs) {
     auto run = read_compared(file);
     if (!run)
-      return complain_of_input(err, k_baseline_command, run.error());
+      return complain_of_input(k_baseline_command, run.error());
     auto path = add_to_baseline(options.folder, options.name, *run);
     if (!path)
-      return complain(err, k_baseline_command, path.error(), exit_code_of_output(path.error()));
-    out << path->string() << "\n";
+      return complain_of_output(k_baseline_command, path.error());
+    base::print(base::Stream::out, path->string() + "\n");
   }
   return base::k_exit_ok;
 }

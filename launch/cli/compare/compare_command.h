@@ -7,7 +7,6 @@
 #include "launch/cli/common/usage.h"
 
 #include <filesystem>
-#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -31,7 +30,7 @@ struct CompareOptions : ResultOptions {
 Usage compare_usage(CompareOptions& into);
 
 // Compares runs, and returns the exit code: of the gates if there are any.
-int compare_command(const CompareOptions& options, std::ostream& out, std::ostream& err);
+int compare_command(const CompareOptions& options);
 
 struct BaselineOptions {
   std::string action, name;
@@ -42,6 +41,6 @@ struct BaselineOptions {
 Usage baseline_usage(BaselineOptions& into);
 
 // Adds runs to a baseline. Returns the exit code.
-int baseline_command(const BaselineOptions& options, std::ostream& out, std::ostream& err);
+int baseline_command(const BaselineOptions& options);
 
 } // namespace ncclprobe::cli

@@ -11,6 +11,7 @@
 #include "analysis/timeline/clocks.h"
 #include "analysis/timeline/trace_window.h"
 #include "analysis/timeline/traced_schedule.h"
+#include "base/console.h"
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/printable.h"
@@ -18,8 +19,6 @@
 #include "launch/cli/files/chosen_trace.h"
 #include "launch/cli/files/report_files.h"
 #include "launch/cli/files/trace_source.h"
-
-#include <ostream>
 
 namespace ncclprobe::cli {
 namespace {
@@ -330,22 +329,18 @@ Result<void> check_outputs(const ExportOptions& options) {
 
 constexpr const char* k_export_command = "ncclprobe export";
 
-int complain_of_output(std::ostream& err, const Error& error) {
-  return complain(err, k_export_command, error, exit_code_of_output(error));
-}
-
 } // namespace
 
-int export_trace(const ExportOptions& options, std::ostream& out, std::ostream& err) {
+int export_trace(const ExportOptions& options) {
   if (auto distinct = check_outputs(options); !distinct)
-    return complain_of_output(err, distinct.error());
+    return complain_of_output(k_export_command, distinct.error());
   auto chosen = choose_trace(options.path, options.trial);
   if (!chosen)
-    return complain_of_input(err, k_export_command, chosen.error());
+    return complain_of_input(k_export_command, chosen.error());
   const store::TraceFile& trace = chosen->file;
   auto selection = Selection::make(trace, options);
   if (!selection)
-    return complain_of_output(err, selection.error());
+    return complain_of_output(k_export_command, selection.error());
   struct Wanted {
     const fs::path& path;
     std::function<Result<void>(const base::Destination&)> write;
@@ -363,13 +358,13 @@ int export_trace(const ExportOptions& options, std::ostream& out, std::ostream& 
     if (one.path.empty())
       continue;
     if (auto written = one.write({one.path, options.overwrite}); !written)
-      return complain_of_output(err, written.error());
+      return complain_of_output(k_export_command, written.error());
     std::string what = selection->ranks().size() == 1
                            ? fmt::format("rank {}", selection->ranks().front())
                            : fmt::format("{} ranks", selection->ranks().size());
     if (int trial = trace.identity().trial; trial >= 0)
       what += fmt::format(" of trial {}", trial);
-    out << what << ": " << one.path.string() << "\n";
+    base::print(base::Stream::out, fmt::format("{}: {}\n", what, one.path.string()));
   }
   return base::k_exit_ok;
 }

@@ -25,6 +25,6 @@ Usage export_usage(ExportOptions& into);
 
 // `ncclprobe export`; part of ncclprobe-report, because it needs the same libraries. Prints what
 // was written to `out`, errors to `err`. Returns the exit code (0, 2, 7).
-int export_trace(const ExportOptions& options, std::ostream& out, std::ostream& err);
+int export_trace(const ExportOptions& options);
 
 } // namespace ncclprobe::cli

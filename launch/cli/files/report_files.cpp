@@ -13,8 +13,6 @@
 #include "store/trace_parts.h"
 #include "store/trial_stream.h"
 
-#include <ostream>
-
 namespace ncclprobe::cli {
 namespace {
 
@@ -60,13 +58,13 @@ Result<void> fold_parts(const std::filesystem::path& run_file) {
   return {};
 }
 
-int complain(std::ostream& err, const std::string& command, const Error& error, int exit_code) {
-  err << base::hanging(command + ": " + error.text()) << "\n";
+int complain(const std::string& command, const Error& error, int exit_code) {
+  base::print(base::Stream::err, base::hanging(command + ": " + error.text()) + "\n");
   return exit_code;
 }
 
-int complain_of_input(std::ostream& err, const std::string& command, const Error& error) {
-  return complain(err, command, error,
+int complain_of_input(const std::string& command, const Error& error) {
+  return complain(command, error,
                   error.code == Errc::unavailable ? base::k_exit_environment : base::k_exit_usage);
 }
 
@@ -120,47 +118,9 @@ Result<void> check_output(const base::Destination& output,
   return base::check_output_file(output);
 }
 
-int exit_code_of_output(const Error& error) {
-  return error.code == Errc::io ? base::k_exit_output : base::k_exit_usage;
-}
-
-namespace {
-
-base::Result<void> write_to_file(const WriteTo& write, const base::Destination& output) {
-  NCCLPROBE_TRY_ASSIGN(auto file, base::OutputFile::open(output));
-  base::Result<void> written;
-  write([&](std::string_view piece) {
-    if (written)
-      written = file.write(base::escape_unsafe(piece));
-  });
-  NCCLPROBE_TRY(written);
-  return file.finish();
-}
-
-} // namespace
-
-int write_result(const WriteTo& write, const base::Destination& output, std::ostream& out,
-                 std::ostream& err, const std::string& command) {
-  if (!output.file.empty()) {
-    auto written = write_to_file(write, output);
-    return written ? base::k_exit_ok
-                   : complain(err, command, written.error(), exit_code_of_output(written.error()));
-  }
-  write([&](std::string_view piece) { out << piece << std::flush; });
-  if (!out)
-    return complain(err, command,
-                    {Errc::io, "cannot write to standard output", "is the disk full?"},
-                    base::k_exit_output);
-  return base::k_exit_ok;
-}
-
-int write_report(const analysis::Report& report, analysis::Format format,
-                 const base::Destination& output, std::ostream& out, std::ostream& err,
-                 const std::string& command) {
-  const int columns = output.file.empty() ? base::text_columns() : base::k_report_columns;
-  return write_result(
-      [&](const analysis::Sink& sink) { analysis::write(report, format, sink, columns); }, output,
-      out, err, command);
+int complain_of_output(const std::string& command, const Error& error) {
+  return complain(command, error,
+                  error.code == Errc::io ? base::k_exit_output : base::k_exit_usage);
 }
 
 } // namespace ncclprobe::cli

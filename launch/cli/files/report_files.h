@@ -7,7 +7,6 @@
 #include "base/output_file.h"
 
 #include <filesystem>
-#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -26,12 +25,14 @@ Result<analysis::RunSummary> read_summary_or_parts(const std::filesystem::path& 
 // Folds the parts of a run into its file (store::fold()) and logs what it lacks.
 Result<void> fold_parts(const std::filesystem::path& run_file);
 
-// Prints one line on `err`; returns the exit
-int complain(std::ostream& err, const std::string& command, const Error& error, int exit_code);
+// Prints the error on stderr; returns the exit code.
+int complain(const std::string& command, const Error& error, int exit_code);
 
 // The same for a file that could not be read: a fault of the file (2), or a lack of processes or
 // memory (6).
-int complain_of_input(std::ostream& err, const std::string& command, const Error& error);
+int complain_of_input(const std::string& command, const Error& error);
+// The same for an output: it cannot be written (7), or must not be (2).
+int complain_of_output(const std::string& command, const Error& error);
 
 // The run file of the folder "run.trace"; empty if it is not such a folder.
 std::filesystem::path run_file_of(const std::filesystem::path& folder);
@@ -42,16 +43,5 @@ std::filesystem::path run_file_of(const std::filesystem::path& folder);
 Result<void> check_output(const base::Destination& output,
                           const std::vector<std::filesystem::path>& inputs,
                           const char* option = "--output");
-
-// The exit code of an error: 7 for an output that cannot be written, otherwise 2.
-int exit_code_of_output(const Error& error);
-
-// Writes to the file, or to `out` if it has no name. Returns the exit code (0, 2, 7).
-using WriteTo = std::function<void(const analysis::Sink& sink)>;
-int write_result(const WriteTo& write, const base::Destination& output, std::ostream& out,
-                 std::ostream& err, const std::string& command);
-int write_report(const analysis::Report& report, analysis::Format format,
-                 const base::Destination& output, std::ostream& out, std::ostream& err,
-                 const std::string& command);
 
 } // namespace ncclprobe::cli

@@ -5,6 +5,7 @@
 
 #include "analysis/imports/import_format.h"
 #include "analysis/imports/imported_run.h"
+#include "base/console.h"
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/text_layout.h"
@@ -13,7 +14,6 @@
 #include "store/run_file.h"
 
 #include <filesystem>
-#include <ostream>
 
 namespace ncclprobe::cli {
 namespace {
@@ -89,30 +89,31 @@ Result<void> write_run(const model::Run& run, const base::Destination& to) {
   return fold_parts(file);
 }
 
-void tell(const model::Run& run, const std::string& file, std::ostream& out) {
+void tell(const model::Run& run, const std::string& file) {
   for (const model::ImportedFile& one : run.header.imported)
     for (const std::string& remark : one.remarks)
       spdlog::warn("{}: {}", one.path, remark);
   std::size_t cells = 0;
   for (const model::TrialRecord& trial : run.trials)
     cells += trial.cells.size();
-  out << fmt::format("{}: {} from {}; `ncclprobe report {}` shows them\n", file,
-                     base::count_of(cells, "result", "results"),
-                     base::count_of(run.trials.size(), "launch", "launches"), file);
+  base::print(base::Stream::out,
+              fmt::format("{}: {} from {}; `ncclprobe report {}` shows them\n", file,
+                          base::count_of(cells, "result", "results"),
+                          base::count_of(run.trials.size(), "launch", "launches"), file));
 }
 
 } // namespace
 
-int import_files(const ImportOptions& options, std::ostream& out, std::ostream& err) {
+int import_files(const ImportOptions& options) {
   std::vector<std::filesystem::path> inputs(options.files.begin(), options.files.end());
   if (auto possible = check_output(options.output, inputs); !possible)
-    return complain(err, k_import_command, possible.error(), exit_code_of_output(possible.error()));
+    return complain_of_output(k_import_command, possible.error());
   auto run = read_run(options);
   if (!run)
-    return complain_of_input(err, k_import_command, run.error());
+    return complain_of_input(k_import_command, run.error());
   if (auto written = write_run(*run, options.output); !written)
-    return complain(err, k_import_command, written.error(), exit_code_of_output(written.error()));
-  tell(*run, options.output.file.string(), out);
+    return complain_of_output(k_import_command, written.error());
+  tell(*run, options.output.file.string());
   return base::k_exit_ok;
 }
 

@@ -5,7 +5,6 @@
 #include "analysis/imports/imported_process.h"
 #include "launch/cli/common/usage.h"
 
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +25,6 @@ Usage import_usage(ImportOptions& into);
 
 // `ncclprobe import`: writes a run file of other programs' output. Prints what was imported to
 // `out`, errors to `err`. Returns the exit code (0, 2, 7).
-int import_files(const ImportOptions& options, std::ostream& out, std::ostream& err);
+int import_files(const ImportOptions& options);
 
 } // namespace ncclprobe::cli

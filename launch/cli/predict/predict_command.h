@@ -34,6 +34,6 @@ base::Result<analysis::cost_model::Stated> parse_flops(const std::string& text);
 
 // Reads the run and writes the output of `ncclprobe predict`. Returns the exit code (0, 2, 7); an
 // error is one line on `err`.
-int predict_steps(const PredictOptions& options, std::ostream& out, std::ostream& err);
+int predict_steps(const PredictOptions& options);
 
 } // namespace ncclprobe::cli

@@ -6,6 +6,7 @@
 #include "analysis/procure/procurement_report.h"
 #include "analysis/suitability/node_in_question.h"
 #include "base/exit_code.h"
+#include "launch/cli/common/command_end.h"
 #include "launch/cli/files/report_files.h"
 #include "launch/cli/procure/nodes_file.h"
 
@@ -51,28 +52,28 @@ Result<void> take_gpu(NodeType& node, const model::Run& run, const std::string& 
 } // namespace
 
 int procure_nodes(const std::filesystem::path& nodes_file, analysis::Format format,
-                  const base::Destination& output, std::ostream& out, std::ostream& err) {
+                  const base::Destination& output) {
   const char* command = "ncclprobe compare";
   auto file = read_nodes_file(nodes_file);
   if (!file)
-    return complain_of_input(err, command, file.error());
+    return complain_of_input(command, file.error());
   std::vector<std::filesystem::path> inputs{nodes_file};
   for (const NodeType& node : file->nodes)
     inputs.insert(inputs.end(), node.files.begin(), node.files.end());
   if (auto possible = check_output(output, inputs); !possible)
-    return complain(err, command, possible.error(), exit_code_of_output(possible.error()));
+    return complain_of_output(command, possible.error());
   for (NodeType& node : file->nodes)
     for (const std::string& name : node.files) {
       auto run = read_run_or_parts(name);
       if (!run)
-        return complain_of_input(err, command, run.error());
+        return complain_of_input(command, run.error());
       if (auto taken = take_gpu(node, *run, name); !taken)
-        return complain(err, command, taken.error(), base::k_exit_usage);
+        return complain(command, taken.error(), base::k_exit_usage);
       node.runs.push_back(std::move(*run));
     }
-  return write_report(analysis::procure::procurement_report(analysis::procure::procurement_of(
-                          std::move(file->nodes), std::move(file->workloads))),
-                      format, output, out, err, command);
+  return deliver(analysis::procure::procurement_report(analysis::procure::procurement_of(
+                     std::move(file->nodes), std::move(file->workloads))),
+                 format, output, base::k_exit_ok);
 }
 
 } // namespace ncclprobe::cli

@@ -6,13 +6,12 @@
 #include "base/output_file.h"
 
 #include <filesystem>
-#include <iosfwd>
 
 namespace ncclprobe::cli {
 
-// Reads the file of nodes and their runs, and writes the comparison to `output`, or to `out` if
+// Reads the file of nodes and their runs, and writes the comparison to `output`, or to stdout if
 // that names no file. Returns the exit code (0, 2, 6, 7); an error is one line on `err`.
 int procure_nodes(const std::filesystem::path& nodes_file, analysis::Format format,
-                  const base::Destination& output, std::ostream& out, std::ostream& err);
+                  const base::Destination& output);
 
 } // namespace ncclprobe::cli

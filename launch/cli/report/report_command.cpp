@@ -6,13 +6,13 @@
 #include "analysis/p2p/p2p_matrix.h"
 #include "analysis/report/report.h"
 #include "analysis/suitability/prices.h"
+#include "base/exit_code.h"
 #include "base/log.h"
+#include "launch/cli/common/command_end.h"
 #include "launch/cli/files/report_files.h"
 #include "launch/cli/files/traced_steps.h"
 #include "store/run_file.h"
 #include "store/trace_file.h"
-
-#include <ostream>
 
 namespace ncclprobe::cli {
 namespace {
@@ -53,14 +53,14 @@ base::Result<analysis::Report> report_of(const ReportOptions& options) {
 
 } // namespace
 
-int report_run(const ReportOptions& options, std::ostream& out, std::ostream& err) {
+int report_run(const ReportOptions& options) {
   if (auto possible = check_output(options.output, {options.run_file}); !possible)
-    return complain(err, k_report_command, possible.error(), exit_code_of_output(possible.error()));
+    return complain_of_output(k_report_command, possible.error());
   const auto report = report_of(options);
   if (!report)
-    return complain_of_input(err, k_report_command, report.error());
-  return write_report(*report, options.format.value_or(analysis::Format::table), options.output,
-                      out, err, k_report_command);
+    return complain_of_input(k_report_command, report.error());
+  return deliver(*report, options.format.value_or(analysis::Format::table), options.output,
+                 base::k_exit_ok);
 }
 
 } // namespace ncclprobe::cli

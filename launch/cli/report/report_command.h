@@ -7,7 +7,6 @@
 #include "launch/cli/common/usage.h"
 
 #include <filesystem>
-#include <iosfwd>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,7 +35,7 @@ Usage report_usage(ReportOptions& into);
 
 // Reads the run and writes its report to `out` or the output file. Returns the exit code (0, 2, 7);
 // an error is one line on `err`.
-int report_run(const ReportOptions& options, std::ostream& out, std::ostream& err);
+int report_run(const ReportOptions& options);
 
 // The analysed timeline, instead of the run's figures. Missing parts that are not errors are
 // logged.

@@ -3,7 +3,6 @@
 
 #include "launch/cli/report_program/report_commands.h"
 
-#include "base/console.h"
 #include "launch/cli/claim/claim_command.h"
 #include "launch/cli/compare/compare_command.h"
 #include "launch/cli/export/export_command.h"
@@ -12,23 +11,14 @@
 #include "launch/cli/report/report_command.h"
 
 namespace ncclprobe::cli {
-namespace {
-
-template <typename Options, typename Run>
-Command reading(Usage (*usage)(Options&), Run run) {
-  return make_command<Options>(usage, [run](Options options) {
-    return run(std::move(options), base::console(base::Stream::out),
-               base::console(base::Stream::err));
-  });
-}
-
-} // namespace
-
 std::vector<Command> report_commands() {
-  return {reading(report_usage, report_run),         reading(compare_usage, compare_command),
-          reading(baseline_usage, baseline_command), reading(import_usage, import_files),
-          reading(predict_usage, predict_steps),     reading(claim_usage, check_claim),
-          reading(export_usage, export_trace)};
+  return {make_command<ReportOptions>(report_usage, report_run),
+          make_command<CompareOptions>(compare_usage, compare_command),
+          make_command<BaselineOptions>(baseline_usage, baseline_command),
+          make_command<ImportOptions>(import_usage, import_files),
+          make_command<PredictOptions>(predict_usage, predict_steps),
+          make_command<ClaimOptions>(claim_usage, check_claim),
+          make_command<ExportOptions>(export_usage, export_trace)};
 }
 
 } // namespace ncclprobe::cli

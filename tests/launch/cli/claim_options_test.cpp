@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "launch/cli/claim/claim_command.h"
 #include "launch/cli/parsed.h"
 #include "support/catch.h"
-
-#include <sstream>
+#include "support/scratch_folder.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::cli;
@@ -15,11 +15,13 @@ namespace {
 
 // Exit code, and what was printed.
 std::pair<int, std::string> claim(const std::vector<std::string>& arguments) {
-  std::ostringstream out, err;
+  const support::ScratchFolder folder;
   if (const std::string refused = cli_test::refusal(claim_usage, arguments); !refused.empty())
     return {base::k_exit_usage, refused};
-  const int exit_code = check_claim(cli_test::parsed(claim_usage, arguments), out, err);
-  return {exit_code, out.str()};
+  ClaimOptions options = cli_test::parsed(claim_usage, arguments);
+  options.output.file = folder / "answer";
+  const int exit_code = check_claim(options);
+  return {exit_code, base::read_file(folder / "answer").value()};
 }
 
 } // namespace
