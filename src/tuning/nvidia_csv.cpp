@@ -207,8 +207,8 @@ Result<FromNvidia> from_nvidia_csv(std::string_view text, std::string_view name)
 Result<ToNvidia> to_nvidia_csv(const Table& table) {
   ToNvidia to;
   bool lost_domains = false, lost_estimates = false;
-  to.text = "# Made by ncclprobe " + table.header.ncclprobe +
-            "\n# collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n";
+  to.text = "# Made by ncclprobe\n"
+            "# collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n";
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const Row& row = table.rows[i];
     if (row.channels == k_keep_channels)

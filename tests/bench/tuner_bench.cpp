@@ -40,7 +40,7 @@ tuning::Table table_of(int rows) {
 using CostTable = std::array<float, 21>;
 
 void scan(const std::vector<tuning::Row>& rows, std::uint64_t bytes, CostTable& costs,
-         int& channels) {
+          int& channels) {
   channels = 1;
   for (const tuning::Row& row : rows)
     if (row.collective == model::Collective::all_reduce && bytes >= row.min_bytes &&

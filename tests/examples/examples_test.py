@@ -23,7 +23,7 @@ class Examples(ProgramTest):
         self.assertEqual({path.name for path in EXAMPLES.iterdir() if path.is_file()},
                          {"model.toml", "ddp_scaling.toml", "nccl_sweep.toml", "two_hosts_on_one.toml", "read_run.py", "write_model.py",
                           "suitability_policy.toml", "train.log", "all_reduce.log", "compare_on_github.yml", "compare_in_epilog.sh",
-                          "nodes.toml", "measure_nodes.sh", "t4_against_a100.toml",
+                          "nodes.toml", "measure_nodes.sh", "tuner_table.csv", "t4_against_a100.toml",
                           "read_trace.py",  # run by tests/store/trace_h5py_test.cpp
                           "read_run.ipynb"})  # run by tests/analysis/python/notebook_test.py
 
@@ -46,6 +46,11 @@ class Examples(ProgramTest):
         bad = self.run_program("doctor", "--gpu", "T4", "--policy", "bad.toml")
         self.assertEqual(bad.returncode, 2)
         self.assertIn("bad.toml:2: 'min_memory' is not a key", bad.stderr)
+
+    def test_the_tuner_table_is_one_that_nccl_can_follow(self):
+        done = self.run_program("tuner", "check", str(EXAMPLES / "tuner_table.csv"), "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({row["state"] for row in json.loads(done.stdout)["rows"]}, {"unchecked"})
 
     def test_the_nodes_are_measured_and_compared(self):
         shutil.copy(EXAMPLES / "nodes.toml", self.folder)

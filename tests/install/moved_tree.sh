@@ -24,6 +24,7 @@ for program in ncclprobe ncclprobe-worker ncclprobe-report; do
   fi
 done
 [ -f "$moved/lib/libncclprobe-profiler.so" ] || fail "the profiler plugin is not in the installed tree"
+[ -f "$moved/lib/libncclprobe-tuner.so" ] || fail "the tuner plugin is not in the installed tree"
 
 for page in ncclprobe ncclprobe-run ncclprobe-report; do
   grep -q "^.SH NAME" "$moved/share/man/man1/$page.1" || fail "the manual page $page is not in the installed tree"

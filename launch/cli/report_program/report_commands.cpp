@@ -9,6 +9,7 @@
 #include "launch/cli/import/import_command.h"
 #include "launch/cli/predict/predict_command.h"
 #include "launch/cli/report/report_command.h"
+#include "launch/cli/tuner/tuner_command.h"
 
 namespace ncclprobe::cli {
 std::vector<Command> report_commands() {
@@ -18,7 +19,7 @@ std::vector<Command> report_commands() {
           make_command<ImportOptions>(import_usage, import_files),
           make_command<PredictOptions>(predict_usage, predict_steps),
           make_command<ClaimOptions>(claim_usage, check_claim),
-          make_command<ExportOptions>(export_usage, export_trace)};
+          make_command<ExportOptions>(export_usage, export_trace),       reading(tuner_usage, tuner_command)};
 }
 
 } // namespace ncclprobe::cli
