@@ -96,6 +96,12 @@ struct ScheduleRunner::Impl {
     main.buffers = memory.make_room(cell.schedule);
   }
 
+  // Some choices of a library can only be refused when it is asked for a certain operation.
+  void require_settings() const {
+    if (const std::string why = backend.why_not_applied(); !why.empty())
+      raise(Errc::unsupported, "{}", why);
+  }
+
   static bool shares_memory(const Schedule& schedule) {
     return std::ranges::any_of(
         schedule.buffers, [](const BufferDecl& buffer) { return buffer.memory == Memory::shared; });
@@ -188,6 +194,8 @@ std::vector<model::CellRecord> ScheduleRunner::run(const Cell& cell,
     own.communicators.all_reduce_max(
         0);      // all ranks must have written their data before others read it
   run.warm_up(); // connections are made on first use: not an estimate
+  if (!cell.settings.empty() && own.skip(attempt([&] { own.require_settings(); }), results))
+    return results;
   if (estimate_us != nullptr)
     *estimate_us = main.bound->estimate_us(schedule.timed);
 

@@ -326,6 +326,9 @@ public:
   virtual std::unique_ptr<Tracer> start_trace(const TraceRequest&) {
     raise(Errc::unsupported, "the {} backend cannot be traced", name());
   }
+  // Why something that was enqueued since apply() did not follow its settings: the library cannot
+  // do it that way and did it in its own. The same on all ranks of a communicator. Empty: all did.
+  virtual std::string why_not_applied() const { return ""; }
   // Lines in the format of NCCL's log that the library's own log lacks. They give settings that it
   // read ("X set by environment to 1.") and its choices ("AllReduce: 1024 Bytes -> Algo ring").
   virtual std::vector<std::string> words() const { return {}; }

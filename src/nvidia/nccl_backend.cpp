@@ -3,6 +3,8 @@
 
 #include "nvidia/nccl_backend.h"
 
+#include "plugin/tuner/chosen.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "nvidia/cuda_error.h"
@@ -180,6 +182,20 @@ std::optional<double> NcclBackend::estimate_us(const std::function<void()>& enqu
   NcclGroup group(*nccl_);
   enqueue();
   return group.end_with_estimate_us();
+}
+
+void NcclBackend::apply(const std::vector<model::Setting>& settings) {
+  const plugin::CellChoice choice = plugin::choice_of(settings);
+  if (!settings.empty() && plugin::tuner_interface() == 0)
+    raise(Errc::unsupported,
+          "NCCL {} has not loaded the tuner of the worker, so {} cannot change within a process "
+          "(this needs NCCL 2.22, and NCCL_TUNER_PLUGIN=STATIC_PLUGIN)",
+          nccl_->version, settings.front().name);
+  plugin::choose(choice);
+}
+
+std::string NcclBackend::why_not_applied() const {
+  return plugin::why_not_applied();
 }
 
 void NcclBackend::group_begin() {

@@ -32,6 +32,10 @@ public:
         std::span<const backend::SplitMember> local, backend::Rendezvous& rendezvous) override;
   std::unique_ptr<backend::Graph> capture(std::span<const std::vector<backend::Stream*>> streams,
                                           const std::function<void()>& enqueue) override;
+  // Through the tuner in this process, which NCCL must have loaded
+  // (NCCL_TUNER_PLUGIN=STATIC_PLUGIN, since 2.22): algorithm, protocol, channels.
+  void apply(const std::vector<model::Setting>& settings) override;
+  std::string why_not_applied() const override;
   void group_begin() override;
   void group_end() override;
   std::optional<double> estimate_us(const std::function<void()>& enqueue) override;

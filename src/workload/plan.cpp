@@ -351,6 +351,8 @@ Result<Plan> make_plan(const PlanRequest& request) {
     auto lost = lost_to(request.environment);
     plan.warnings.insert(plan.warnings.end(), lost.begin(), lost.end());
   }
+  for (TrialSpec& trial : plan.trials)
+    ask_for_tuner(trial, request.environment);
   return plan;
 }
 

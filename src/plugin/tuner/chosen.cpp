@@ -5,6 +5,9 @@
 
 #include "plugin/tuner/decision.h"
 
+#include "base/similar_words.h"
+#include "base/text_files.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -108,11 +111,41 @@ Offer offer_of(const RecordedOffer& recorded) {
   return offer;
 }
 
+// As NCCL's variables do, it ignores case.
+template <typename Names>
+auto word_among(const Names& names, std::string_view word) {
+  std::optional<typename Names::value_type::first_type> found;
+  for (const auto& [value, name] : names)
+    if (base::same_word(name, word))
+      found = value;
+  return found;
+}
+
 std::string in_words(const tuning::Choice& choice) {
   return fmt::format("{} with {}", to_string(choice.algorithm), to_string(choice.protocol));
 }
 
 } // namespace
+
+CellChoice choice_of(const std::vector<model::Setting>& settings) {
+  CellChoice choice;
+  for (const auto& [name, value] : settings) {
+    bool known = false;
+    if (name == "algorithm") {
+      choice.algorithm = word_among(tuning::enum_names(tuning::Algorithm{}), value);
+      known = choice.algorithm.has_value();
+    } else if (name == "protocol") {
+      choice.protocol = word_among(tuning::enum_names(tuning::Protocol{}), value);
+      known = choice.protocol.has_value();
+    } else if (name == "channels") {
+      choice.channels = base::number_of<int>(value).value_or(0);
+      known = choice.channels >= 1 && choice.channels <= tuning::k_most_channels;
+    }
+    if (!known)
+      raise(Errc::unsupported, "NCCL's tuner cannot set {}={} within a process", name, value);
+  }
+  return choice;
+}
 
 void choose(const CellChoice& choice) {
   std::lock_guard guard(offers_lock);

@@ -5,6 +5,7 @@
 #include "tuning/table.h"
 
 #include "model/collective.h"
+#include "model/trial.h"
 
 #include <cstdint>
 #include <optional>
@@ -24,6 +25,10 @@ struct CellChoice {
   int channels = tuning::k_keep_channels; // NCCL lowers it to what the communicator has
   bool operator==(const CellChoice&) const = default;
 };
+
+// The choice that a cell's settings mean: algorithm=Ring, protocol=LL128, channels=8. Throws
+// Exception (unsupported), naming the setting, for any other name or value.
+CellChoice choice_of(const std::vector<model::Setting>& settings);
 
 // Later calls get this choice, on all communicators of the process. An empty one leaves everything
 // to NCCL. Forgets the offers so far.

@@ -27,6 +27,36 @@ Cell all_reduce(std::uint64_t bytes, int ranks) {
   return quick(workload::make_collective_cell(request, {}).value());
 }
 
+// Accepts every setting, and only says after an operation whether it could follow it.
+class Unfollowed : public backend::Backend {
+public:
+  explicit Unfollowed(std::unique_ptr<backend::Backend> inner) : inner_(std::move(inner)) {}
+  std::string_view name() const override { return inner_->name(); }
+  bool moves_data() const override { return inner_->moves_data(); }
+  std::unique_ptr<backend::Device> open_device(int index) override {
+    return inner_->open_device(index);
+  }
+  std::vector<std::unique_ptr<backend::Communicator>>
+  connect(const std::string& key, const std::vector<int>& ranks,
+          std::span<const backend::Member> local, backend::Rendezvous& rendezvous) override {
+    return inner_->connect(key, ranks, local, rendezvous);
+  }
+  void apply(const std::vector<Setting>& settings) override { settings_ = settings; }
+  std::string why_not_applied() const override {
+    return settings_.empty() || settings_[0].value == "Ring" ? "" : "no " + settings_[0].value;
+  }
+  void group_begin() override { inner_->group_begin(); }
+  void group_end() override { inner_->group_end(); }
+  double max_over_ranks(std::span<backend::Communicator* const> local, double value) override {
+    return inner_->max_over_ranks(local, value);
+  }
+  std::int64_t now_ns() override { return inner_->now_ns(); }
+
+private:
+  std::unique_ptr<backend::Backend> inner_;
+  std::vector<Setting> settings_;
+};
+
 } // namespace
 
 TEST_CASE("every rank delivers a sample per batch and checked data") {
@@ -170,6 +200,20 @@ TEST_CASE("a cell's settings act on this cell only") {
   CHECK(again_ns == first_ns);
   CHECK_THROWS_WITH(run.run(broken), ContainsSubstring("planted refusal"));
   CHECK(time_ns(plain) == first_ns);
+}
+
+TEST_CASE("a cell whose settings the library did not follow is skipped, not measured") {
+  LocalRun run(std::make_unique<Unfollowed>(backend::make_synthetic_backend(options_for(2))), 2);
+  Cell tree = all_reduce(4096, 2), ring = tree;
+  tree.settings = {{"algorithm", "Tree"}};
+  ring.settings = {{"algorithm", "Ring"}};
+
+  auto skipped = run.run(tree);
+
+  CHECK(skipped[0].outcome.kind == OutcomeKind::skipped);
+  CHECK(skipped[0].outcome.reason == "no Tree");
+  CHECK(skipped[0].samples.empty());
+  CHECK(run.run(ring)[1].outcome.ok());
 }
 
 TEST_CASE("cells with settings have checked data too") {

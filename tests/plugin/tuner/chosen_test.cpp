@@ -5,6 +5,7 @@
 #include "plugin/tuner/nccl_tuner.h"
 
 #include "support/catch.h"
+#include "support/error_of.h"
 
 #include <atomic>
 #include <dlfcn.h>
@@ -84,6 +85,26 @@ TEST_CASE("NCCL chooses what the choice leaves open") {
   choose({.channels = 3});
   CHECK(communicator.ask().taken() == Taken{NCCL_ALGO_RING, NCCL_PROTO_SIMPLE});
   CHECK(communicator.ask().channels == 3);
+}
+
+TEST_CASE("the settings of a cell are a choice, and unknown ones are refused") {
+  CHECK(choice_of({}) == CellChoice{});
+  CHECK(choice_of({{"algorithm", "CollnetDirect"}, {"protocol", "LL128"}, {"channels", "8"}}) ==
+        CellChoice{
+            .algorithm = Algorithm::collnet_direct, .protocol = Protocol::ll128, .channels = 8});
+  for (const model::Setting& wrong : {model::Setting{"algorithm", "Rng"},
+                                      {"protocol", ""},
+                                      {"channels", "0"},
+                                      {"channels", "65"},
+                                      {"channels", "8x"},
+                                      {"chunk_bytes", "64K"}}) {
+    CAPTURE(wrong.name, wrong.value);
+    const Error error = support::error_of([&] {
+      choice_of({{"algorithm", "Ring"}, {"channels", "8"}, wrong});
+    });
+    CHECK(error.code == Errc::unsupported);
+    CHECK_THAT(error.message, ContainsSubstring(wrong.name));
+  }
 }
 
 TEST_CASE("a choice for one collective leaves the others alone") {

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/trial.h"
+
+#include <map>
+#include <string>
+
+namespace ncclprobe::workload {
+
+// Makes NCCL ask the tuner in the worker (src/plugin/tuner) if cells of the trial have settings.
+// Keeps another choice of the environment or of the trial; these cells will be skipped then.
+void ask_for_tuner(model::TrialSpec& trial, const std::map<std::string, std::string>& environment);
+
+} // namespace ncclprobe::workload
