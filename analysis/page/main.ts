@@ -28,6 +28,7 @@ ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 
 import { bars_of } from "./bars";
 import { blocks_of } from "./blocks";
+import { boxes_of } from "./boxes";
 import { curve_of } from "./curve";
 import { html } from "./dom";
 import { figure_of, type Picture } from "./figure";
@@ -44,6 +45,7 @@ const k_pictures: Record<Chart["kind"], (chart: Chart) => Picture> = {
   heat_map: heat_map_of,
   bars: bars_of,
   spans: spans_of,
+  boxes: boxes_of,
 };
 const k_parts: Record<Part, string> = {
   answer: "Verdict",

@@ -42,7 +42,7 @@ export interface ChartColumn {
 }
 // Numbers are indexes of columns.
 export interface Chart {
-  kind: "curve" | "forest" | "heat_map" | "bars" | "spans";
+  kind: "curve" | "forest" | "heat_map" | "bars" | "spans" | "boxes";
   title: string;
   columns: ChartColumn[];
   rows: Cell[][];

@@ -7,6 +7,7 @@
 #include "analysis/results/conditions.h"
 #include "analysis/results/rank_gpu.h"
 #include "analysis/survey/memory_split.h"
+#include "analysis/topology_chart/topology_chart.h"
 #include "base/add_once.h"
 #include "base/described.h"
 #include "model/document.h"
@@ -390,6 +391,7 @@ Section heading_section(const RunSummary& run) {
   if (!header.forced.empty())
     section.blocks.push_back(Findings{
         "FORCED", {{&k_forced, {{"differences", join(header.forced, "; ")}}}}, k_heading_hang});
+  section.charts = topology_charts(header);
   return section;
 }
 

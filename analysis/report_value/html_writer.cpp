@@ -180,6 +180,8 @@ void add_section(PageData& data, const Section& section, const std::string& id) 
 }
 
 std::string title_of(const Report& report) {
+  if (!report.title.empty())
+    return printable(report.title);
   const auto titled = std::ranges::find_if(
       report.sections, [](const Section& section) { return !section.title.empty(); });
   return titled == report.sections.end() ? "ncclprobe" : trimmed(titled->title);

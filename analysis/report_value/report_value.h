@@ -218,6 +218,7 @@ enum class ChartKind {
   heat_map, // the value of a pair: y is the row, x the column
   bars,     // a bar for each y, of lengths x that lie end to end, one for each series
   spans,    // a line for each y, with a bar from and to each interval, coloured by series
+  boxes,    // boxes in boxes and lines between them (analysis/topology_chart)
 };
 struct ReferenceLine {
   std::string name;
@@ -287,6 +288,7 @@ struct Section {
 };
 
 struct Report {
+  std::string title = {};             // of a page; empty: that of the first section with a title
   std::vector<Section> sections = {}; // separated by empty lines; empty ones are omitted
   Object data = {};                   // for JSON, which also gets the findings of all sections
   TablePtr rows = nullptr;            // for CSV

@@ -3,7 +3,7 @@
 
 #include "topology/render/dot.h"
 
-#include "topology/render/outline.h"
+#include "topology/outline.h"
 #include "topology/render/palette.h"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "topology/render/nvlink_bundles.h"
+#include "topology/nvlink_bundles.h"
 
 #include <map>
 #include <vector>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "topology/render/outline.h"
+#include "topology/outline.h"
 
 #include <string_view>
 

@@ -3,7 +3,7 @@
 
 #include "topology/render/tree.h"
 
-#include "topology/render/outline.h"
+#include "topology/outline.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

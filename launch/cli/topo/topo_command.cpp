@@ -5,13 +5,17 @@
 
 #include "machine/machine_json.h"
 
+#include "analysis/report_value/report_writers.h"
+#include "analysis/topology_chart/topology_chart.h"
 #include "base/console.h"
 #include "base/exit_code.h"
+#include "base/split.h"
 #include "launch/cli/common/command_end.h"
 #include "launch/cli/common/help.h"
 #include "launch/cli/topo/topo_files.h"
 #include "launch/cli/topo/topo_live.h"
 #include "launch/cli/topo/topo_record.h"
+#include "topology/derive.h"
 #include "topology/render/dot.h"
 #include "topology/render/facts.h"
 #include "topology/render/graphs.h"
@@ -52,7 +56,9 @@ Result<void> choose_host(const TopoOptions& options, Sight& sight) {
 Result<void> check_that_it_can_be_shown(const Sight& sight, const TopoOptions& options) {
   if (sight.graphs.empty())
     return {};
-  if (options.format != "summary" && options.format != "json")
+  const bool shows_graphs = options.format == "summary" || options.format == "json" ||
+                            (options.format == "html" && !sight.machine.hosts.empty());
+  if (!shows_graphs)
     return fail(Errc::invalid_argument,
                 "--format {} does not show NCCL's graphs; leave their file out, or use "
                 "summary or json",
@@ -93,6 +99,27 @@ std::string summary(const Sight& sight, const TopoOptions& options, int columns)
   return text;
 }
 
+// The pictures, then what the summary says.
+std::string page(const Sight& sight, const TopoOptions& options) {
+  std::vector<analysis::PicturedHost> hosts;
+  for (const topology::Host& host : sight.machine.hosts)
+    hosts.push_back({host, {}});
+  for (const topology::RankLocation& rank : sight.ranks)
+    hosts.at(static_cast<std::size_t>(rank.host)).ranks[rank.gpu].push_back(rank.rank);
+  analysis::Report report;
+  report.title =
+      "Topology of " + (hosts.size() == 1 ? "host " + topology::host_label(hosts.front().host, 0)
+                                          : base::count_of(hosts.size(), "host", "hosts"));
+  const std::string words = summary(sight, options, 0);
+  const std::vector<std::string_view> text = base::split(words, '\n');
+  report.sections = {
+      {.key = "topology", .title = "Topology", .charts = analysis::topology_charts(hosts)},
+      {.key = "summary",
+       .title = "Summary",
+       .blocks = {analysis::Code{{text.begin(), text.end()}}}}};
+  return analysis::written(report, analysis::Format::html);
+}
+
 // `columns` of the window; 0: any.
 Result<std::string> render(const Sight& sight, const TopoOptions& options, int columns) {
   const topology::Machine& machine = sight.machine;
@@ -110,6 +137,8 @@ Result<std::string> render(const Sight& sight, const TopoOptions& options, int c
     return topology::render_facts(machine);
   if (options.format == "nccl-xml")
     return topology::write_nccl_xml(machine);
+  if (options.format == "html")
+    return page(sight, options);
   return summary(sight, options, columns);
 }
 
@@ -130,9 +159,10 @@ int present(Sight& sight, const TopoOptions& options) {
 } // namespace
 
 int topo_command(const World& world, const TopoOptions& options) {
-  if ((options.placement || options.ceilings) && options.format != "summary") {
+  if ((options.placement || options.ceilings) && options.format != "summary" &&
+      options.format != "html") {
     Error error{Errc::invalid_argument,
-                fmt::format("--{} is shown by --format summary only, not by {}",
+                fmt::format("--{} is shown by --format summary and html only, not by {}",
                             options.placement ? "placement" : "ceilings", options.format),
                 "leave --format out"};
     return world.speaks ? give_up(error) : exit_code_of(error);

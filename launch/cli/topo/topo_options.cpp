@@ -19,7 +19,8 @@ Usage topo_usage(TopoOptions& into) {
                     "all hosts of the job, and whether ranks are near their GPUs"},
                    {"ncclprobe topo --placement --ceilings",
                     "where ranks belong, and what limits each collective"},
-                   {"ncclprobe topo -o node.svg", "a picture; node.dot is for Graphviz"},
+                   {"ncclprobe topo -o node.svg",
+                    "a picture; node.html is a page, node.dot is for Graphviz"},
                    {"ncclprobe topo --format nccl-xml -o t.xml", "a file for NCCL_TOPO_FILE"},
                    {"ncclprobe topo --from a.xml --from b.json",
                     "other machines: files of NCCL, nvidia-smi, hwloc or ncclprobe"},
@@ -55,8 +56,10 @@ Usage topo_usage(TopoOptions& into) {
                    {.excludes = {"from"}}),
             excluding(library_option(into.libraries), {"from"})},
            result_options(
-               into, {"summary", "matrix", "tree", "json", "dot", "svg", "nccl-xml", "facts"},
-               "{}; matrix is like nvidia-smi topo -m, facts lists each value and its source")})};
+               into,
+               {"summary", "matrix", "tree", "json", "dot", "svg", "html", "nccl-xml", "facts"},
+               "{}; matrix is like nvidia-smi topo -m, facts lists each value and its source, "
+               "html is a page")})};
 }
 
 } // namespace ncclprobe::cli

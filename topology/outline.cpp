@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "topology/render/outline.h"
+#include "topology/outline.h"
 
 #include "base/number_list.h"
 #include "topology/derive.h"
@@ -27,7 +27,7 @@ std::string bytes_text(std::uint64_t bytes) {
   return gib < 10 ? fmt::format("{:.1f} GiB", gib) : fmt::format("{:.0f} GiB", gib);
 }
 
-std::string number(double value) {
+std::string digits(double value) {
   return fmt::format("{:.6g}", value);
 }
 
@@ -76,7 +76,7 @@ std::string nvlink_text(const Gpu& gpu) {
       rate = rate ? std::min(*rate, *one) : *one;
   auto down = gpu.nvlinks->size() - static_cast<std::size_t>(*links);
   return fmt::format("{} NVLink{}{}{}", *links, *links == 1 ? "" : "s",
-                     rate ? fmt::format(" x {} GB/s", number(*rate)) : "",
+                     rate ? fmt::format(" x {} GB/s", digits(*rate)) : "",
                      down > 0 ? fmt::format(", {} down", down) : "");
 }
 
@@ -114,7 +114,7 @@ OutlineNode nic_node(const Nic& nic) {
   if (nic.kind)
     node.details.emplace_back(to_string(*nic.kind));
   if (nic.gbit_per_s)
-    node.details.push_back(fmt::format("{} Gbit/s", number(*nic.gbit_per_s)));
+    node.details.push_back(fmt::format("{} Gbit/s", digits(*nic.gbit_per_s)));
   if (nic.up && !*nic.up)
     node.details.emplace_back("down");
   if (nic.gpudirect)

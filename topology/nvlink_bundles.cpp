@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "topology/render/nvlink_bundles.h"
+#include "topology/nvlink_bundles.h"
 
 #include "knowledge/gpu_models.h"
 #include "topology/links.h"

@@ -4,7 +4,7 @@
 
 #include "machine/machine.h"
 
-#include "topology/render/nvlink_bundles.h"
+#include "topology/nvlink_bundles.h"
 
 #include <string>
 #include <vector>
