@@ -29,6 +29,8 @@ constexpr FindingKind k_lateness_unknown{
     k_steps_inferred{"steps_inferred", Severity::note,
                      "The steps are not marked: they are {steps} repeats of the same {of}."};
 
+constexpr std::size_t k_most_ranks_drawn = 16;
+
 std::string score_text(double score) {
   constexpr double k_most = 999; // larger scores say no more
   if (std::abs(score) > k_most)
@@ -100,6 +102,87 @@ TablePtr stragglers_table(const std::vector<Straggler>& ranks) {
   return table.table();
 }
 
+// The ranks that were ever last, the most costly first.
+std::vector<Straggler> costly_ranks(const std::vector<Straggler>& ranks) {
+  std::vector<Straggler> last;
+  for (const std::size_t i : greatest_first(ranks, [](auto& rank) { return rank.delay.value_ns; }))
+    if (ranks[i].times_last > 0)
+      last.push_back(ranks[i]);
+  return last;
+}
+
+// A bar for each rank: `key` is a column of its figure.
+template <typename Get>
+Chart rank_bars(std::string title, std::vector<Straggler> ranks, const char* key,
+                const std::string& what, CellFormat format, Get get) {
+  TableOf<Straggler> table(std::move(ranks));
+  table.add("rank", [](const Straggler& one) { return fmt::format("rank {}", one.rank); })
+      .titled("rank");
+  table.add("what", [what](const Straggler&) { return what; }).titled("what");
+  table.add(key, get).titled(what, format);
+  return {.kind = ChartKind::bars,
+          .title = std::move(title),
+          .table = table.table(),
+          .x = key,
+          .y = "rank",
+          .series = "what"};
+}
+
+struct Stretch {
+  int rank = 0;
+  std::size_t first = 0; // of its steps
+  std::size_t steps = 0;
+  double delay_ns = 0; // of each step, on average
+};
+
+// When which rank came last: its delay in each stretch of steps.
+Chart stretches_chart(const Stragglers& found, const std::vector<Straggler>& ranks,
+                      const std::string& unit) {
+  std::vector<Stretch> rows;
+  for (const Straggler& rank : ranks) {
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < rank.delay_by_stretch_ns.size(); ++i) {
+      rows.push_back({rank.rank, first, found.stretches[i], rank.delay_by_stretch_ns[i]});
+      first += found.stretches[i];
+    }
+  }
+  TableOf<Stretch> table(std::move(rows));
+  using Row = const Stretch&;
+  table.add("rank", &Stretch::rank).titled("rank");
+  table
+      .add("steps",
+           [](Row row) {
+             return row.steps == 1 ? std::to_string(row.first)
+                                   : fmt::format("{}-{}", row.first, row.first + row.steps - 1);
+           })
+      .titled(unit);
+  table.add("delay_us", [](Row row) { return six_digits(row.delay_ns / 1e3); })
+      .titled("us", {Unit::number});
+  return {.kind = ChartKind::heat_map,
+          .title = fmt::format("When each rank came last: mean delay of a {}, us", unit),
+          .table = table.table(),
+          .x = "steps",
+          .y = "rank",
+          .value = "delay_us"};
+}
+
+std::vector<Chart> straggler_charts(const Stragglers& found) {
+  std::vector<Straggler> ranks = costly_ranks(found.ranks);
+  const std::size_t all = ranks.size();
+  if (all == 0)
+    return {};
+  ranks.resize(std::min(all, k_most_ranks_drawn));
+  const std::string of =
+      all > ranks.size() ? fmt::format(": the {} most costly of {} ranks", ranks.size(), all) : "";
+  const std::string unit = found.per_step ? "step" : "collective";
+  return {rank_bars("What the last rank costs the others" + of, ranks, "delay_us", "us per " + unit,
+                    {Unit::number},
+                    [](const Straggler& one) { return six_digits(one.delay.value_ns / 1e3); }),
+          rank_bars("How often each rank came last" + of, ranks, "times_last", "collectives",
+                    {Unit::grouped}, [](const Straggler& one) { return one.times_last; }),
+          stretches_chart(found, ranks, found.lateness_per_step ? "step" : "collective")};
+}
+
 Finding recurring_finding(const Straggler& rank, const Stragglers& found) {
   const RecurringLateness& one = *rank.recurring;
   Object values{{"rank", rank.rank},
@@ -161,6 +244,7 @@ Section stragglers_section(const Stragglers& found, const std::string& place) {
            .rows = greatest_first(found.ranks, [](auto& rank) { return rank.delay.value_ns; }),
            .most_rows = k_most_rows}};
   add_recurring(section.blocks, found);
+  section.charts = straggler_charts(found);
   return section;
 }
 

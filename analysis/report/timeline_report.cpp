@@ -326,7 +326,8 @@ struct Figures {
 Report timeline_report(Timeline found, TimelineHeading told) {
   const auto figures = std::make_shared<const Figures>(std::move(found), std::move(told));
   const auto& [timeline, heading] = *figures;
-  Report report{.sections = {HeadingSection(timeline, heading).take()},
+  Report report{.title = "Timeline of " + heading.title,
+                .sections = {HeadingSection(timeline, heading).take()},
                 .data = {{"schema", "ncclprobe.timeline"},
                          {"schema_version", 1},
                          {"timeline", heading.title},

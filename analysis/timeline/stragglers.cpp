@@ -20,6 +20,7 @@ namespace {
 constexpr std::int64_t k_no_start = INT64_MIN;
 constexpr double k_deviations =
     1.4826; // for a normal distribution, from its median absolute deviation
+constexpr std::size_t k_most_stretches = 100;
 constexpr std::size_t k_most_skews_drawn = 16'384;
 constexpr std::size_t k_most_starts_drawn = 512; // of each rank
 
@@ -247,6 +248,10 @@ private:
   void recurring() {
     const std::vector<std::uint32_t> step_of = steps_for_lateness();
     std::map<int, std::vector<LatenessOfStep>> late;
+    const std::size_t stretches = std::min(out_.lateness_steps, k_most_stretches);
+    out_.stretches.resize(stretches);
+    for (std::size_t step = 0; step < out_.lateness_steps; ++step)
+      ++out_.stretches[block_of_step(step, out_.lateness_steps, stretches)];
     for (std::size_t i = 0; i < all_.size(); ++i) {
       if (!all_[i]->is_complete() || step_of[i] == k_no_step)
         continue;
@@ -255,6 +260,10 @@ private:
         continue;
       std::vector<LatenessOfStep>& steps = late[all_[i]->last_rank];
       steps.resize(out_.lateness_steps);
+      std::vector<double>& delays = out_.ranks[index_.at(all_[i]->last_rank)].delay_by_stretch_ns;
+      delays.resize(stretches);
+      const std::size_t stretch = block_of_step(step_of[i], out_.lateness_steps, stretches);
+      delays[stretch] += by.value_ns / static_cast<double>(out_.stretches[stretch]);
       if (by.value_ns > steps[step_of[i]].value_ns)
         steps[step_of[i]] = by;
     }

@@ -75,6 +75,9 @@ struct Straggler {
   std::optional<Interval> delay_interval; // 95%, bootstrap over blocks of steps
   // By Stragglers::lateness_steps; nothing if it was never last.
   std::optional<RecurringLateness> recurring;
+  // Mean delay per step, in ns, in each stretch of Stragglers::stretches; empty if it was never
+  // last.
+  std::vector<double> delay_by_stretch_ns;
 };
 
 // For the collectives of one cell.
@@ -89,6 +92,8 @@ struct Stragglers {
   std::size_t repeated_collectives =
       0;                   // in each such step; 0: the trace has steps, or there are none
   std::size_t sampled = 0; // collectives behind the lateness
+  // How many of these steps each stretch has, in their order.
+  std::vector<std::size_t> stretches;
   std::vector<Straggler> ranks;
 };
 
