@@ -369,10 +369,19 @@ Report report_of(const JudgedComparison& one) {
   return report;
 }
 
+std::string title_of(const std::vector<JudgedComparison>& comparisons) {
+  if (comparisons.empty())
+    return "";
+  const RunComparison& first = comparisons.front().comparison;
+  const std::string others = comparisons.size() == 1 ? side_text(first.b, first.runs_b)
+                                                     : fmt::format("{} others", comparisons.size());
+  return side_text(first.a, first.runs_a) + " compared with " + others;
+}
+
 } // namespace
 
 Report comparison_report(std::shared_ptr<const std::vector<JudgedComparison>> comparisons) {
-  Report whole;
+  Report whole{.title = title_of(*comparisons)};
   List list;
   std::vector<CellRow> rows;
   for (const JudgedComparison& one : *comparisons) {

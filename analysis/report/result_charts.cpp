@@ -14,6 +14,9 @@
 namespace ncclprobe::analysis {
 namespace {
 
+constexpr const char* k_size = "size_bytes";
+constexpr const char* k_step_name = "step";
+
 struct CurveRow {
   const SettingResult* result;
   std::string line; // the setting, and the placement if both were measured
@@ -38,7 +41,7 @@ std::vector<CurveRow> curve_rows(const std::vector<const SettingResult*>& result
 
 TableOf<CurveRow> curve_table(std::vector<CurveRow> rows) {
   TableOf<CurveRow> table(std::move(rows));
-  table.add("size_bytes", [](const CurveRow& row) { return row.result->label.bytes; })
+  table.add(k_size, [](const CurveRow& row) { return row.result->label.bytes; })
       .titled("size", {Unit::size});
   table.add("setting", &CurveRow::line).titled("setting");
   return table;
@@ -80,11 +83,50 @@ Chart curve_chart(std::string title, TableOf<CurveRow> table, const char* key, c
   return {.kind = ChartKind::curve,
           .title = std::move(title),
           .table = table.table(),
-          .x = "size_bytes",
+          .x = k_size,
           .y = key,
           .series = "setting",
           .interval = "interval",
           .points = "processes"};
+}
+
+// `y`: what the rows are named by.
+Chart forest_chart(std::string title, std::vector<StepComparison> comparisons,
+                   const Verdicts& verdicts, const char* y) {
+  using Row = const StepComparison&;
+  TableOf<StepComparison> table(std::move(comparisons));
+  table.add("setting", [](Row row) { return row.second->setting->setting; }).titled("setting");
+  if (std::string_view(y) == k_step_name)
+    table.add(y, &StepComparison::first).titled("step");
+  table.add(k_size, [](Row row) { return row.second->setting->label.bytes; })
+      .titled("size", {Unit::size});
+  table.add("speed_ratio", [](Row row) { return six_digits(row.second->speed_ratio); })
+      .titled("speed against the default", {Unit::ratio});
+  table.add("interval", [](Row row) { return interval_value(row.second->interval); })
+      .titled("interval", {Unit::fixed, 3})
+      .interval();
+  table
+      .add("noise",
+           [&verdicts](Row row) -> Value {
+             const auto& floor = verdicts.floors[size_class(row.second->setting->label.bytes)];
+             return floor ? Value(List{six_digits(1 / floor->ratio), six_digits(floor->ratio)})
+                          : Value();
+           })
+      .titled("A/A noise floor", {Unit::fixed, 3})
+      .interval();
+  table.add("adjusted_p", [](Row row) { return six_digits(row.second->adjusted_p); })
+      .titled("adjusted p", {Unit::chance});
+  table.add("verdict", [](Row row) { return row.second->verdict; }).titled("verdict");
+  return {.kind = ChartKind::forest,
+          .title = std::move(title),
+          .table = table.table(),
+          .x = "speed_ratio",
+          .y = y,
+          .series = "setting",
+          .interval = "interval",
+          .state = "verdict",
+          .band = "noise",
+          .lines = {{"default", 1}}};
 }
 
 } // namespace
@@ -122,40 +164,17 @@ std::vector<Chart> result_charts(const std::vector<const SettingResult*>& result
   return charts;
 }
 
-Chart comparison_chart(std::string title, std::vector<const Comparison*> comparisons,
+Chart comparison_chart(std::string title, const std::vector<const Comparison*>& comparisons,
                        const Verdicts& verdicts) {
-  using Row = const Comparison*;
-  TableOf<Row> table(std::move(comparisons));
-  table.add("setting", [](Row one) { return one->setting->setting; }).titled("setting");
-  table.add("size_bytes", [](Row one) { return one->setting->label.bytes; })
-      .titled("size", {Unit::size});
-  table.add("speed_ratio", [](Row one) { return six_digits(one->speed_ratio); })
-      .titled("speed against the default", {Unit::ratio});
-  table.add("interval", [](Row one) { return interval_value(one->interval); })
-      .titled("interval", {Unit::fixed, 3})
-      .interval();
-  table
-      .add("noise",
-           [&verdicts](Row one) -> Value {
-             const auto& floor = verdicts.floors[size_class(one->setting->label.bytes)];
-             return floor ? Value(List{six_digits(1 / floor->ratio), six_digits(floor->ratio)})
-                          : Value();
-           })
-      .titled("A/A noise floor", {Unit::fixed, 3})
-      .interval();
-  table.add("adjusted_p", [](Row one) { return six_digits(one->adjusted_p); })
-      .titled("adjusted p", {Unit::chance});
-  table.add("verdict", [](Row one) { return one->verdict; }).titled("verdict");
-  return {.kind = ChartKind::forest,
-          .title = std::move(title),
-          .table = table.table(),
-          .x = "speed_ratio",
-          .y = "size_bytes",
-          .series = "setting",
-          .interval = "interval",
-          .state = "verdict",
-          .band = "noise",
-          .lines = {{"default", 1}}};
+  std::vector<StepComparison> rows;
+  for (const Comparison* one : comparisons)
+    rows.emplace_back("", one);
+  return forest_chart(std::move(title), std::move(rows), verdicts, k_size);
+}
+
+Chart step_comparison_chart(std::string title, std::vector<StepComparison> comparisons,
+                            const Verdicts& verdicts) {
+  return forest_chart(std::move(title), std::move(comparisons), verdicts, k_step_name);
 }
 
 } // namespace ncclprobe::analysis

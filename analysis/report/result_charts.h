@@ -17,7 +17,12 @@ std::vector<Chart> result_charts(const std::vector<const SettingResult*>& result
                                  std::vector<ReferenceLine> lines);
 
 // Each comparison with its interval, the settings below each other. The comparisons must stay.
-Chart comparison_chart(std::string title, std::vector<const Comparison*> comparisons,
+Chart comparison_chart(std::string title, const std::vector<const Comparison*>& comparisons,
                        const Verdicts& verdicts);
+
+// The same for training steps: "2 ranks, all" names the part and the ranks of each.
+using StepComparison = std::pair<std::string, const Comparison*>;
+Chart step_comparison_chart(std::string title, std::vector<StepComparison> comparisons,
+                            const Verdicts& verdicts);
 
 } // namespace ncclprobe::analysis

@@ -4,9 +4,11 @@
 #include "analysis/report/step_section.h"
 
 #include "analysis/report/break_even_section.h"
+#include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/input_copy_section.h"
 #include "analysis/report/label_words.h"
+#include "analysis/report/result_charts.h"
 #include "analysis/report/result_section.h"
 #include "analysis/report/step_charts.h"
 #include "analysis/report/step_tables.h"
@@ -257,15 +259,22 @@ private:
     }
     if (compared.empty())
       return {"step_settings"};
+    std::vector<StepComparison> comparisons;
+    for (std::size_t i : by_setting(compared))
+      if (all_[i].against)
+        comparisons.emplace_back(step_scope(step(i).step), all_[i].against);
     defaults.insert(defaults.end(), compared.begin(), compared.end());
-    return {"step_settings",
-            "Settings against the default, by step time (host's clock)",
-            {View{.table = steps_table_,
-                  .rows = by_setting(std::move(defaults)),
-                  .columns = {"setting", "ranks", "parts", "host_step_ms", "uncovered ms", "speed",
-                              fmt::format("{:.0f}% interval", 100 * k_confidence), "verdict"},
-                  .indent = 4}},
-            2};
+    return {.key = "step_settings",
+            .title = "Settings against the default, by step time (host's clock)",
+            .blocks = {View{
+                .table = steps_table_,
+                .rows = by_setting(std::move(defaults)),
+                .columns = {"setting", "ranks", "parts", "host_step_ms", "uncovered ms", "speed",
+                            fmt::format("{:.0f}% interval", 100 * k_confidence), "verdict"},
+                .indent = 4}},
+            .hang = 2,
+            .charts = {step_comparison_chart("Speed against the default: training steps",
+                                             std::move(comparisons), run_.verdicts)}};
   }
 
   Section channels_section() const {
