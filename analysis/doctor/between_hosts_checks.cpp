@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // D18 with several hosts: checks that their interfaces are on one network and carry data.
+#include "analysis/doctor/check_results.h"
 #include "analysis/doctor/facts.h"
-#include "analysis/doctor/findings.h"
 #include "analysis/doctor/interface_choice.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ std::vector<std::string> lines_of(const std::vector<HostAddress>& addresses) {
 
 // If two hosts have the same address, each of them connects to itself. Bridges of containers and
 // virtual machines have the same addresses everywhere.
-void check_addresses(const std::vector<HostAddress>& addresses, Findings& into) {
+void check_addresses(const std::vector<HostAddress>& addresses, CheckResults& into) {
   std::map<std::string, std::vector<HostAddress>> by_address;
   for (const HostAddress& one : addresses)
     if (!one.address.empty())
@@ -61,7 +61,7 @@ void check_addresses(const std::vector<HostAddress>& addresses, Findings& into) 
   for (const auto& [address, same] : by_address)
     if (same.size() > 1 && !address.starts_with("127."))
       into.add({"D18",
-                Severity::fail,
+                CheckStatus::fail,
                 What("same_address", "several hosts have the same address, {address}",
                      {{"address", address}}),
                 lines_of(same),
@@ -72,7 +72,7 @@ void check_addresses(const std::vector<HostAddress>& addresses, Findings& into) 
                 hosts_in(same)});
 }
 
-void check_mtu(const std::vector<HostAddress>& addresses, Findings& into) {
+void check_mtu(const std::vector<HostAddress>& addresses, CheckResults& into) {
   std::set<int> sizes;
   for (const HostAddress& one : addresses)
     if (one.interface->mtu_bytes > 0)
@@ -80,7 +80,7 @@ void check_mtu(const std::vector<HostAddress>& addresses, Findings& into) {
   if (sizes.size() < 2)
     return;
   into.add({"D18",
-            Severity::warn,
+            CheckStatus::warn,
             {"mtu_differs", "hosts send packets of different sizes (MTU)"},
             lines_of(addresses),
             "if a device between them drops large packets, small messages work and large ones "
@@ -90,7 +90,7 @@ void check_mtu(const std::vector<HostAddress>& addresses, Findings& into) {
 
 // Programs that listen under a host's name may get the loopback address, which no other host
 // reaches.
-void check_names(const Case& one, Findings& into) {
+void check_names(const Case& one, CheckResults& into) {
   for (const model::Survey& survey : one.surveys) {
     if (!survey.host || survey.host->name_addresses.empty())
       continue;
@@ -103,7 +103,7 @@ void check_names(const Case& one, Findings& into) {
       into.add_host(
           survey,
           {"D18",
-           Severity::warn,
+           CheckStatus::warn,
            {"name_is_loopback", "/etc/hosts maps the host's own name to the loopback address"},
            {fmt::format("{} is {} there", survey.inventory.hostname, fmt::join(addresses, ", "))},
            "NCCL and Gloo choose by interface, but programs that use this name "
@@ -114,13 +114,13 @@ void check_names(const Case& one, Findings& into) {
 }
 
 // Different interface names are allowed, but often a mistake.
-void check_same_interfaces(const std::vector<HostAddress>& addresses, Findings& into) {
+void check_same_interfaces(const std::vector<HostAddress>& addresses, CheckResults& into) {
   std::set<std::string> names;
   for (const HostAddress& one : addresses)
     names.insert(one.interface->name);
   if (names.size() > 1)
     into.add({"D18",
-              Severity::warn,
+              CheckStatus::warn,
               {"interface_names_differ", "ranks would use network interfaces with different names"},
               lines_of(addresses),
               "if they are not on one network, the start hangs",
@@ -128,7 +128,7 @@ void check_same_interfaces(const std::vector<HostAddress>& addresses, Findings& 
 }
 
 // Gloo's configured interface must exist. NCCL's choice is checked on every host.
-void check_gloo(const Case& one, Findings& into) {
+void check_gloo(const Case& one, CheckResults& into) {
   for (const model::Survey& survey : one.surveys) {
     const model::HostSurvey* host = one.host_of(survey);
     if (one.backend != "host" || host == nullptr ||
@@ -140,7 +140,7 @@ void check_gloo(const Case& one, Findings& into) {
       seen.push_back(fmt::format("there is {} {}{}", each.name, fmt::join(each.addresses, " "),
                                  each.running ? "" : " (not running)"));
     into.add(survey,
-             {"D18", Severity::fail,
+             {"D18", CheckStatus::fail,
               named != nullptr ? What("gloo_interface_not_running",
                                       "GLOO_SOCKET_IFNAME={name} is not a running interface",
                                       {{"name", named->value}})
@@ -159,7 +159,7 @@ std::string host_of_rank(const Case& one, int rank) {
   return "?";
 }
 
-void check_connections(const Case& one, Findings& into) {
+void check_connections(const Case& one, CheckResults& into) {
   std::vector<std::string> broken;
   std::vector<int> ranks;
   std::vector<std::string> hosts;
@@ -177,7 +177,7 @@ void check_connections(const Case& one, Findings& into) {
   const char* library = gloo ? "Gloo" : "NCCL";
   const char* variable = gloo ? "GLOO_SOCKET_IFNAME" : "NCCL_SOCKET_IFNAME";
   if (!broken.empty())
-    into.add({"D18", Severity::fail,
+    into.add({"D18", CheckStatus::fail,
               What("ranks_cannot_connect",
                    "ranks cannot connect over the interfaces that {library} would choose",
                    {{"library", library}}),
@@ -187,7 +187,7 @@ void check_connections(const Case& one, Findings& into) {
                           variable),
               ranks, hosts});
   else if (!one.connections.empty())
-    into.add({"D18", Severity::ok,
+    into.add({"D18", CheckStatus::ok,
               What("ranks_connected",
                    "{connections} connections between ranks over these interfaces carried data",
                    {{"connections", one.connections.size()}})});
@@ -195,7 +195,7 @@ void check_connections(const Case& one, Findings& into) {
 
 } // namespace
 
-void check_between_hosts(const Case& one, Findings& into) {
+void check_between_hosts(const Case& one, CheckResults& into) {
   check_connections(one, into);
   if (count_hosts(one) < 2)
     return;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // D29: features that need every link of a chain.
+#include "analysis/doctor/check_results.h"
 #include "analysis/doctor/facts.h"
-#include "analysis/doctor/findings.h"
 #include "knowledge/nccl_tables.h"
 
 #include <fmt/ranges.h>
@@ -239,7 +239,7 @@ Answer judge(const FeatureChain::Link& link, const Case& one,
 
 } // namespace
 
-void check_chains(const Case& one, Findings& into) {
+void check_chains(const Case& one, CheckResults& into) {
   std::vector<const model::Survey*> surveys;
   std::vector<JudgedRank> subjects;
   std::vector<std::string> hosts;
@@ -264,7 +264,7 @@ void check_chains(const Case& one, Findings& into) {
       all = std::min(all, held);
     }
     into.add({"D29",
-              all == Answer::yes ? Severity::ok : Severity::info,
+              all == Answer::yes ? CheckStatus::ok : CheckStatus::info,
               What("feature", "{feature}: {state}",
                    {{"feature", chain.feature}, {"state", word_of(all)}}),
               seen,

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // D04, D05, D26: driver against runtime, and GPUs against the code that was built for them.
+#include "analysis/doctor/check_results.h"
 #include "analysis/doctor/facts.h"
-#include "analysis/doctor/findings.h"
 
 #include <algorithm>
 #include <functional>
@@ -30,7 +30,7 @@ bool loads_compat_package(const model::Survey& survey) {
 // `runtime`: the name that users see.
 void judge_runtime(const model::Survey& survey, const char* id, const VersionNumber& driver,
                    const VersionNumber& cuda, const std::string& runtime, const std::string& where,
-                   Findings& into) {
+                   CheckResults& into) {
   const knowledge::DriverAdvice advice =
       knowledge::advise(driver, cuda, software_limits(gpus_in_question(survey)),
                         loads_compat_package(survey) ? knowledge::LoadedDriver::compat_package
@@ -47,21 +47,21 @@ void judge_runtime(const model::Survey& survey, const char* id, const VersionNum
   using enum knowledge::DriverVerdict;
   switch (fit.verdict) {
   case full:
-    into.add(survey, {id, Severity::ok, what, seen});
+    into.add(survey, {id, CheckStatus::ok, what, seen});
     break;
   case minor_compat:
   case forward_compat:
   case insufficient:
-    into.add(survey, {id, fit.verdict == insufficient ? Severity::fail : Severity::warn, what, seen,
-                      fit.meaning, remedies_text(advice)});
+    into.add(survey, {id, fit.verdict == insufficient ? CheckStatus::fail : CheckStatus::warn, what,
+                      seen, fit.meaning, remedies_text(advice)});
     break;
   case unknown:
-    into.add(survey, {id, Severity::unknown, what, seen});
+    into.add(survey, {id, CheckStatus::unknown, what, seen});
     break;
   }
 }
 
-void check_driver_fit(const model::Survey& survey, Findings& into) {
+void check_driver_fit(const model::Survey& survey, CheckResults& into) {
   const model::Library* runtime = survey.inventory.library("cuda_runtime");
   auto driver = knowledge::parse_version(driver_version(survey));
   auto cuda = knowledge::parse_version(runtime == nullptr ? "" : runtime->version);
@@ -69,7 +69,7 @@ void check_driver_fit(const model::Survey& survey, Findings& into) {
     return;
   if (!driver || !cuda) {
     into.add(survey, {"D04",
-                      Severity::unknown,
+                      CheckStatus::unknown,
                       {"versions_unknown", "the versions of driver and runtime are unknown"},
                       {},
                       "",
@@ -126,14 +126,14 @@ using Remedy =
 // `who` has this code: "this ncclprobe", a library. `seen`: the source of that knowledge.
 void check_code(const model::Survey& survey, const char* id, const Code& code,
                 const std::string& who, const std::string& seen, const Remedy& remedy,
-                Findings& into) {
+                CheckResults& into) {
   std::set<std::string> capabilities;
   for (const model::CudaDevice& gpu : survey.inventory.gpus)
     capabilities.insert(gpu.compute_capability);
   for (const std::string& text : capabilities) {
     auto capability = knowledge::parse_compute_capability(text);
     if (!capability || (code.cubins.empty() && code.ptx.empty())) {
-      into.add(survey, {id, Severity::unknown,
+      into.add(survey, {id, CheckStatus::unknown,
                         What("code_unknown", "the GPU code in {who} is unknown", {{"who", who}})});
       continue;
     }
@@ -144,7 +144,7 @@ void check_code(const model::Survey& survey, const char* id, const Code& code,
       into.add(
           survey,
           {id,
-           Severity::fail,
+           CheckStatus::fail,
            What("no_code", "{who} has no code for compute capability {capability}: {misfit}",
                 {{"who", who}, {"capability", text}, {"misfit", knowledge::misfit_text(misfit)}}),
            {seen},
@@ -153,7 +153,7 @@ void check_code(const model::Survey& survey, const char* id, const Code& code,
     } else {
       into.add(survey,
                {id,
-                fit.verdict == ptx_jit ? Severity::info : Severity::ok,
+                fit.verdict == ptx_jit ? CheckStatus::info : CheckStatus::ok,
                 What("code_runs",
                      "on compute capability {capability} {who} runs its code for {sm} ({verdict})",
                      {{"capability", text},
@@ -211,13 +211,13 @@ Code code_of_torch(const PythonTorch& torch, knowledge::CpuKind cpu, std::string
   return {wheel->cubins, wheel->ptx};
 }
 
-void check_torch(const model::Survey& survey, const PythonTorch& torch, Findings& into) {
-  auto add = [&](Severity severity, What what, std::vector<std::string> seen,
+void check_torch(const model::Survey& survey, const PythonTorch& torch, CheckResults& into) {
+  auto add = [&](CheckStatus status, What what, std::vector<std::string> seen,
                  const std::string& cost, const std::string& fix) {
-    into.add_host(survey, {"D26", severity, std::move(what), std::move(seen), cost, fix});
+    into.add_host(survey, {"D26", status, std::move(what), std::move(seen), cost, fix});
   };
   if (!torch.problem.empty()) {
-    add(Severity::fail,
+    add(CheckStatus::fail,
         {"torch_not_loadable",
          "{interpreter} cannot load PyTorch",
          {{"interpreter", torch.interpreter}}},
@@ -232,21 +232,21 @@ void check_torch(const model::Survey& survey, const PythonTorch& torch, Findings
   bool gpus = !survey.inventory.gpus.empty();
   auto cuda = knowledge::parse_version(torch.cuda);
   if (!cuda) {
-    add(gpus ? Severity::fail : Severity::info,
+    add(gpus ? CheckStatus::fail : CheckStatus::info,
         {"torch_without_cuda", "{torch} is built without CUDA", {{"torch", name}}}, {where},
         gpus ? "it cannot use the GPUs of this host" : "",
         gpus ? "install a wheel with a CUDA tag (cu...) from PyTorch's own index" : "");
     return;
   }
   if (!gpus) {
-    add(Severity::info,
+    add(CheckStatus::info,
         {"torch_without_gpu",
          "{torch} is built for CUDA, but no GPU is visible here",
          {{"torch", name}}},
         {where}, "", "");
     return;
   }
-  add(Severity::ok,
+  add(CheckStatus::ok,
       {"torch_cuda", "{torch} for CUDA {cuda}", {{"torch", name}, {"cuda", cuda->text()}}}, {where},
       "", "");
   if (auto driver = knowledge::parse_version(driver_version(survey)))
@@ -264,7 +264,7 @@ void check_torch(const model::Survey& survey, const PythonTorch& torch, Findings
   auto ours = knowledge::parse_version(nccl == nullptr ? "" : nccl->version);
   auto its = knowledge::parse_version(torch.nccl);
   if (ours && its && *ours != *its)
-    add(Severity::info,
+    add(CheckStatus::info,
         {"torch_other_nccl",
          "PyTorch uses another NCCL than the one measured here",
          {{"torch", its->text()}, {"measured", ours->text()}}},
@@ -283,7 +283,7 @@ std::string list_of(const LibraryCode& library) {
 
 } // namespace
 
-void check_compatibility(const Case& one, Findings& into) {
+void check_compatibility(const Case& one, CheckResults& into) {
   for (const model::Survey& survey : one.surveys) {
     check_driver_fit(survey, into);
     check_code(survey, "D05", code_of_worker(survey), "this ncclprobe",

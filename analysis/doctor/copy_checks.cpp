@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // D36: GPU-to-GPU copies must deliver correct data.
+#include "analysis/doctor/check_results.h"
 #include "analysis/doctor/facts.h"
-#include "analysis/doctor/findings.h"
 #include "model/cell_label.h"
 
 namespace ncclprobe::analysis::doctor {
@@ -47,10 +47,10 @@ Pairs sort_pairs(const SmokeTest& copies) {
 }
 
 // Nothing was copied, which proves nothing about copies.
-void judge_start(const SmokeTest& copies, Findings& into) {
-  Finding finding{
+void judge_start(const SmokeTest& copies, CheckResults& into) {
+  CheckResult finding{
       "D36",
-      Severity::fail,
+      CheckStatus::fail,
       {"copies_not_tried", "no GPU-to-GPU copy was tried: the trial ended before the first"},
       {copies.outcome.reason},
       "whether GPUs can copy to each other is unknown",
@@ -62,29 +62,30 @@ void judge_start(const SmokeTest& copies, Findings& into) {
   into.add(std::move(finding));
 }
 
-void judge(const SmokeTest& copies, Findings& into) {
+void judge(const SmokeTest& copies, CheckResults& into) {
   if (ended_before_its_cells(copies))
     return judge_start(copies, into);
   Pairs pairs = sort_pairs(copies);
   if (!pairs.wrong.empty()) {
-    Finding finding{"D36",
-                    Severity::fail,
-                    {"copies_wrong", "GPU-to-GPU copies deliver wrong data"},
-                    pairs.wrong,
-                    "every result of these GPUs is in doubt",
-                    "export NCCL_P2P_DISABLE=1 until the cause is known; ncclprobe p2p --methods "
-                    "ce,staged shows whether only direct copies are wrong"};
+    CheckResult finding{
+        "D36",
+        CheckStatus::fail,
+        {"copies_wrong", "GPU-to-GPU copies deliver wrong data"},
+        pairs.wrong,
+        "every result of these GPUs is in doubt",
+        "export NCCL_P2P_DISABLE=1 until the cause is known; ncclprobe p2p --methods "
+        "ce,staged shows whether only direct copies are wrong"};
     finding.symptom = Symptom::wrong_data;
     into.add(std::move(finding));
   }
   if (!pairs.failed.empty()) {
-    Finding finding{"D36",
-                    Severity::fail,
-                    {"copies_fail", "GPU-to-GPU copies fail"},
-                    pairs.failed,
-                    "NCCL fails too, or sends the data through host memory",
-                    "nvidia-smi topo -p2p rw; ncclprobe p2p --methods ce,staged",
-                    copies.outcome.ranks};
+    CheckResult finding{"D36",
+                        CheckStatus::fail,
+                        {"copies_fail", "GPU-to-GPU copies fail"},
+                        pairs.failed,
+                        "NCCL fails too, or sends the data through host memory",
+                        "nvidia-smi topo -p2p rw; ncclprobe p2p --methods ce,staged",
+                        copies.outcome.ranks};
     finding.evidence.insert(finding.evidence.end(), copies.last_words.begin(),
                             copies.last_words.end());
     finding.symptom = symptom_of(copies.outcome.kind);
@@ -94,11 +95,11 @@ void judge(const SmokeTest& copies, Findings& into) {
     pairs.impossible.push_back(copies.outcome.reason);
   if (!pairs.impossible.empty())
     into.add({"D36",
-              Severity::info,
+              CheckStatus::info,
               {"copies_impossible", "GPU-to-GPU copies could not be tried"},
               pairs.impossible});
   if (pairs.wrong.empty() && pairs.failed.empty() && pairs.right > 0)
-    into.add({"D36", Severity::ok,
+    into.add({"D36", CheckStatus::ok,
               What("copies_right",
                    "{copies} copies between all pairs of GPUs on each host delivered correct data",
                    {{"copies", pairs.right}})});
@@ -106,7 +107,7 @@ void judge(const SmokeTest& copies, Findings& into) {
 
 } // namespace
 
-void check_copies(const Case& one, Findings& into) {
+void check_copies(const Case& one, CheckResults& into) {
   for (const SmokeTest& smoke_test : one.smoke_tests)
     if (smoke_test.name == k_copies)
       judge(smoke_test, into);

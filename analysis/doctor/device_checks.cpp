@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The GPUs that ranks see: kind, other users and free memory. Also the CPUs near them.
+#include "analysis/doctor/check_results.h"
 #include "analysis/doctor/facts.h"
-#include "analysis/doctor/findings.h"
-#include "analysis/doctor/gpu_findings.h"
+#include "analysis/doctor/gpu_results.h"
 #include "base/text_layout.h"
 #include "topology/placement.h"
 
@@ -17,7 +17,7 @@ namespace {
 // A generous estimate of a CUDA context, NCCL's kernels and its buffers.
 constexpr std::uint64_t k_needed_bytes = std::uint64_t{2} << 30;
 
-void check_inventory(const Case& one, Findings& into) {
+void check_inventory(const Case& one, CheckResults& into) {
   bool any = false;
   std::map<std::string, std::string> kinds; // by host
   for (const model::Survey& survey : one.surveys) {
@@ -37,16 +37,16 @@ void check_inventory(const Case& one, Findings& into) {
       into.add_host(
           survey,
           {"D03",
-           Severity::warn,
+           CheckStatus::warn,
            {"gpu_models_differ", "the GPUs of a host are different models"},
            {text},
            "collectives run at the speed of the slowest GPU; NVLink and P2P need equal models",
            "CUDA_VISIBLE_DEVICES=... with GPUs of one model"});
     else
-      into.add(survey, {"D03", Severity::ok, What("gpus", "{gpus}", {{"gpus", text}})});
+      into.add(survey, {"D03", CheckStatus::ok, What("gpus", "{gpus}", {{"gpus", text}})});
   }
   if (!any)
-    into.add({"D03", Severity::info, {"no_gpu_visible", "no rank sees a GPU"}});
+    into.add({"D03", CheckStatus::info, {"no_gpu_visible", "no rank sees a GPU"}});
 }
 
 // Processes as evidence, one per line: "pid 71 python 300 MiB".
@@ -56,31 +56,31 @@ std::string text_of(const model::GpuProcess& process) {
                                         : std::string());
 }
 
-void check_sharing(const model::Survey& survey, Findings& into) {
-  GpuFindings gpus(survey);
+void check_sharing(const model::Survey& survey, CheckResults& into) {
+  GpuResults gpus(survey);
   bool alone = true;
   for (const model::GpuHealth& gpu : survey.health) {
     bool exclusive = gpu.compute_mode.starts_with("exclusive");
     alone = alone && gpu.compute_mode != "prohibited" && gpu.mig != true &&
             gpu.mps_clients != true && (!gpu.processes || gpu.processes->empty());
     if (gpu.compute_mode == "prohibited")
-      gpus.bad("D08", Severity::fail,
+      gpus.bad("D08", CheckStatus::fail,
                {"compute_prohibited", "a GPU's compute mode is 'prohibited'"}, gpu, "",
                "no program can use it", "nvidia-smi -i GPUS -c DEFAULT (administrator)");
     else if (exclusive)
-      gpus.bad("D08", Severity::info,
+      gpus.bad("D08", CheckStatus::info,
                {"compute_exclusive", "GPUs accept one process each (exclusive compute mode)"}, gpu,
                "", "a second process on the GPU fails with 'device busy'", "");
     if (gpu.mig == true)
-      gpus.bad("D08", Severity::warn, {"mig_on", "MIG is on"}, gpu, "",
+      gpus.bad("D08", CheckStatus::warn, {"mig_on", "MIG is on"}, gpu, "",
                "NCCL before 2.30 can use only one instance of a GPU, and instances have no P2P",
                "nvidia-smi -i GPUS -mig 0 (administrator, no process on the GPU)");
     if (gpu.mps_clients == true)
-      gpus.bad("D08", Severity::warn, {"mps_shared", "processes share a GPU through MPS"}, gpu, "",
-               "other processes' kernels run between ours: times are unreliable", "");
+      gpus.bad("D08", CheckStatus::warn, {"mps_shared", "processes share a GPU through MPS"}, gpu,
+               "", "other processes' kernels run between ours: times are unreliable", "");
     if (gpu.processes)
       for (const model::GpuProcess& process : *gpu.processes)
-        gpus.bad("D08", Severity::warn, {"other_processes", "other processes use the GPUs"}, gpu,
+        gpus.bad("D08", CheckStatus::warn, {"other_processes", "other processes use the GPUs"}, gpu,
                  text_of(process), "they disturb measurements and use GPU memory",
                  "nvidia-smi; wait until they end, or choose other GPUs with CUDA_VISIBLE_DEVICES");
   }
@@ -90,13 +90,13 @@ void check_sharing(const model::Survey& survey, Findings& into) {
   bool told = std::any_of(survey.health.begin(), survey.health.end(),
                           [](const model::GpuHealth& gpu) { return gpu.processes.has_value(); });
   if (alone)
-    into.add_host(survey, {"D08", told ? Severity::ok : Severity::unknown,
+    into.add_host(survey, {"D08", told ? CheckStatus::ok : CheckStatus::unknown,
                            told ? What("gpus_alone", "no other process uses the GPUs")
                                 : What("processes_unknown",
                                        "NVML does not report which processes use the GPUs")});
 }
 
-void check_memory(const model::Survey& survey, Findings& into) {
+void check_memory(const model::Survey& survey, CheckResults& into) {
   std::vector<std::string> seen;
   bool short_of = false;
   for (const model::CudaDevice& gpu : survey.inventory.gpus) {
@@ -110,25 +110,25 @@ void check_memory(const model::Survey& survey, Findings& into) {
     return;
   if (seen.empty())
     into.add(survey, {"D20",
-                      Severity::unknown,
+                      CheckStatus::unknown,
                       {"memory_unknown", "NVML does not report how much memory is free"}});
   else if (short_of)
     into.add(survey,
              {"D20",
-              Severity::fail,
+              CheckStatus::fail,
               {"memory_short", "a GPU has less free memory than NCCL and CUDA need to start"},
               seen,
               "out of memory in ncclCommInitRank",
               "nvidia-smi shows which processes use it"});
   else
-    into.add(survey, {"D20", Severity::ok, {"memory_free", "GPU memory is free"}});
+    into.add(survey, {"D20", CheckStatus::ok, {"memory_free", "GPU memory is free"}});
 }
 
-void check_memory_pools(const model::Survey& survey, Findings& into) {
-  GpuFindings gpus(survey);
+void check_memory_pools(const model::Survey& survey, CheckResults& into) {
+  GpuResults gpus(survey);
   for (const model::GpuHealth& gpu : survey.health)
     if (gpu.memory_pools == false)
-      gpus.bad("D20", Severity::warn, {"no_memory_pools", "GPUs without memory pools"}, gpu,
+      gpus.bad("D20", CheckStatus::warn, {"no_memory_pools", "GPUs without memory pools"}, gpu,
                "CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED is 0",
                "cudaMallocAsync fails ('operation not supported'), and everything that uses it",
                "use another allocator (in PyTorch, remove "
@@ -138,7 +138,7 @@ void check_memory_pools(const model::Survey& survey, Findings& into) {
 }
 
 // Memory per GPU of the largest communicator that a trial created.
-void check_communicators(const Case& one, Findings& into) {
+void check_communicators(const Case& one, CheckResults& into) {
   const SmokeTest* largest = nullptr;
   std::uint64_t most = 0;
   for (const SmokeTest& smoke_test : one.smoke_tests)
@@ -153,7 +153,7 @@ void check_communicators(const Case& one, Findings& into) {
   std::vector<std::string> seen;
   for (const CommunicatorMemory& memory : largest->communicators)
     seen.push_back(fmt::format("rank {}: {} MiB", memory.rank, memory.bytes >> 20));
-  into.add({"D20", Severity::info,
+  into.add({"D20", CheckStatus::info,
             What("communicator_memory",
                  "connecting {ranks} ranks with NCCL takes {mib} MiB of each GPU's memory",
                  {{"ranks", largest->ranks}, {"mib", most >> 20}}),
@@ -186,7 +186,7 @@ std::vector<HostRanks> ranks_by_host(const Case& one) {
   return all;
 }
 
-void check_affinity(const Case& one, Findings& into) {
+void check_affinity(const Case& one, CheckResults& into) {
   // Several ranks are restricted to the same CPU.
   std::map<std::pair<std::string, std::vector<int>>, std::vector<int>> ranks_by_cpus;
   for (const model::Survey& survey : one.surveys) {
@@ -201,7 +201,7 @@ void check_affinity(const Case& one, Findings& into) {
     bool bad = cpus.size() < ranks.size();
     good = false;
     into.add({"D24",
-              bad ? Severity::warn : Severity::info,
+              bad ? CheckStatus::warn : CheckStatus::info,
               What("cpus_for_ranks", "{cpus} for {ranks}",
                    {{"cpus", base::count_of(cpus.size(), "CPU", "CPUs")},
                     {"ranks", base::count_of(ranks.size(), "rank", "ranks")}}),
@@ -218,7 +218,7 @@ void check_affinity(const Case& one, Findings& into) {
       continue;
     good = false;
     into.add({"D24",
-              Severity::warn,
+              CheckStatus::warn,
               {"cpus_far", "ranks are restricted to CPUs far from their GPUs"},
               away,
               "every launch, and every copy through the host, takes longer",
@@ -229,13 +229,13 @@ void check_affinity(const Case& one, Findings& into) {
   if (good)
     into.add(
         {"D24",
-         Severity::ok,
+         CheckStatus::ok,
          {"cpus_near", "every rank has enough CPUs, and none is known to be far from its GPU"}});
 }
 
 } // namespace
 
-void check_devices(const Case& one, Findings& into) {
+void check_devices(const Case& one, CheckResults& into) {
   check_inventory(one, into);
   for (const model::Survey& survey : one.surveys) {
     check_sharing(survey, into);

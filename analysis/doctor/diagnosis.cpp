@@ -13,16 +13,17 @@ namespace ncclprobe::analysis::doctor {
 namespace {
 
 // Prefers findings that follow from no other finding.
-const Finding* gravest_of(const std::vector<Finding>& findings,
-                          std::initializer_list<std::string_view> ids) {
+const CheckResult* gravest_of(const std::vector<CheckResult>& findings,
+                              std::initializer_list<std::string_view> ids) {
   for (bool consequences : {false, true}) {
-    const Finding* gravest = nullptr;
-    for (const Finding& one : findings)
+    const CheckResult* gravest = nullptr;
+    for (const CheckResult& one : findings)
       if (std::find(ids.begin(), ids.end(), one.id) != ids.end() &&
           one.follows_from.empty() != consequences &&
-          (gravest == nullptr || one.severity > gravest->severity ||
+          (gravest == nullptr || one.status > gravest->status ||
            // If all trials succeeded, the last one has all ranks.
-           (one.id == "D27" && one.severity == Severity::ok && gravest->severity == Severity::ok)))
+           (one.id == "D27" && one.status == CheckStatus::ok &&
+            gravest->status == CheckStatus::ok)))
         gravest = &one;
     if (gravest != nullptr)
       return gravest;
@@ -50,7 +51,7 @@ const Question k_questions[] = {
 };
 
 // What a failure means for the whole job, judged by this failure alone.
-std::string meaning_of(const Case& one, const Finding& root) {
+std::string meaning_of(const Case& one, const CheckResult& root) {
   struct Meaning {
     std::string_view id;
     const char* text;
@@ -89,17 +90,18 @@ std::string meaning_of(const Case& one, const Finding& root) {
 
 // The root cause, then the other failures: those that it may explain, and those with no visible
 // connection.
-std::string conclude(const Case& one, const Finding& root, const std::vector<Finding>& findings) {
+std::string conclude(const Case& one, const CheckResult& root,
+                     const std::vector<CheckResult>& findings) {
   std::string text = fmt::format("{} ({})", meaning_of(one, root), root.id);
   if (!root.may_be_of.empty())
     text += "; possibly caused by " + root.may_be_of.front();
   std::vector<std::string> maybe;
   std::vector<std::string> apart;
   for (const Question& question : k_questions)
-    for (const Finding& other : findings) {
+    for (const CheckResult& other : findings) {
       bool asked = std::find(question.checks.begin(), question.checks.end(), other.id) !=
                    question.checks.end();
-      if (!asked || other.severity != Severity::fail || !other.follows_from.empty() ||
+      if (!asked || other.status != CheckStatus::fail || !other.follows_from.empty() ||
           &other == &root)
         continue;
       bool possible =
@@ -129,26 +131,26 @@ bool ran_on_gpus(const Case& one) {
 
 } // namespace
 
-Diagnosis diagnose(const Case& one, const std::vector<Finding>& findings) {
+Diagnosis diagnose(const Case& one, const std::vector<CheckResult>& findings) {
   Diagnosis diagnosis;
-  const Finding* root = nullptr;
+  const CheckResult* root = nullptr;
   for (const Question& question : k_questions) {
     const bool as_without_gpu = question.without_gpu != nullptr && !ran_on_gpus(one);
     Step step{as_without_gpu ? question.without_gpu : question.text, Step::Answer::not_asked, ""};
-    const Finding* found = gravest_of(findings, question.checks);
+    const CheckResult* found = gravest_of(findings, question.checks);
     bool follows = found != nullptr && !found->follows_from.empty();
     if (found != nullptr) {
-      if (found->severity != Severity::info) // informational findings give no reason
+      if (found->status != CheckStatus::info) // informational findings give no reason
         step.because = found->what.text;
       if (follows)
         step.because += "; caused by " + found->follows_from;
-      bool nothing_to_ask = found->id == "D02" && found->severity == Severity::info; // no GPU
+      bool nothing_to_ask = found->id == "D02" && found->status == CheckStatus::info; // no GPU
       if (nothing_to_ask)
         step.because = found->what.text;
-      step.answer = nothing_to_ask                         ? Step::Answer::not_asked
-                    : found->severity == Severity::fail    ? Step::Answer::no
-                    : found->severity == Severity::unknown ? Step::Answer::unknown
-                                                           : Step::Answer::yes;
+      step.answer = nothing_to_ask                          ? Step::Answer::not_asked
+                    : found->status == CheckStatus::fail    ? Step::Answer::no
+                    : found->status == CheckStatus::unknown ? Step::Answer::unknown
+                                                            : Step::Answer::yes;
     }
     // The later checks ran, but their findings may be consequences of this one.
     if (root != nullptr && step.answer != Step::Answer::no) {
@@ -159,9 +161,9 @@ Diagnosis diagnose(const Case& one, const std::vector<Finding>& findings) {
       root = found;
     diagnosis.steps.push_back(std::move(step));
   }
-  const Finding* ran = gravest_of(findings, {"D27"});
+  const CheckResult* ran = gravest_of(findings, {"D27"});
   diagnosis.conclusion = root != nullptr ? conclude(one, *root, findings)
-                         : ran == nullptr || ran->severity != Severity::ok
+                         : ran == nullptr || ran->status != CheckStatus::ok
                              ? "no check failed, but no collective was run"
                          : has_gpus(one)
                              ? "collectives work here; the findings below concern speed and risk"

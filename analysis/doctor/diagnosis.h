@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/doctor/finding.h"
+#include "analysis/doctor/check_result.h"
 #include "analysis/survey/case.h"
 
 #include <string>
@@ -29,7 +29,7 @@ struct Diagnosis {
   std::vector<Step> steps;
   std::string conclusion; // of the branch taken
 };
-Diagnosis diagnose(const Case& one, const std::vector<Finding>& findings);
+Diagnosis diagnose(const Case& one, const std::vector<CheckResult>& findings);
 
 // A library that collectives need, as it is loaded.
 struct ChainLink {

@@ -25,7 +25,7 @@ constexpr std::size_t k_most_evidence_of_failure = 12;
 constexpr std::size_t k_most_ranks = 16;
 constexpr int k_detail_hang = 17; // of what is known about a finding
 
-std::string where(const Finding& finding, int ranks, std::size_t hosts) {
+std::string where(const CheckResult& finding, int ranks, std::size_t hosts) {
   std::string text;
   if (!finding.ranks.empty() && static_cast<int>(finding.ranks.size()) < ranks)
     text = base::name_ranks(finding.ranks);
@@ -34,18 +34,18 @@ std::string where(const Finding& finding, int ranks, std::size_t hosts) {
   return text.empty() ? "" : " [" + text + "]";
 }
 
-std::string word_of(Severity severity) {
-  return severity == Severity::fail   ? "FAIL"
-         : severity == Severity::warn ? "WARN"
-                                      : std::string(to_string(severity));
+std::string word_of(CheckStatus status) {
+  return status == CheckStatus::fail   ? "FAIL"
+         : status == CheckStatus::warn ? "WARN"
+                                       : std::string(to_string(status));
 }
 
 // Evidence may contain lines of a worker's output.
-std::vector<std::string> evidence_lines(const Finding& finding) {
+std::vector<std::string> evidence_lines(const CheckResult& finding) {
   std::vector<std::string> seen = finding.evidence;
   std::erase(seen, "");
   const std::size_t most =
-      finding.severity == Severity::fail ? k_most_evidence_of_failure : k_most_evidence;
+      finding.status == CheckStatus::fail ? k_most_evidence_of_failure : k_most_evidence;
   if (seen.size() > most) {
     const std::size_t more = seen.size() - (most - 1);
     seen.resize(most - 1);
@@ -62,12 +62,12 @@ std::vector<std::string> evidence_lines(const Finding& finding) {
   return lines;
 }
 
-void add_finding(const Finding& finding, int ranks, std::size_t hosts, Section& to) {
-  to.add(fmt::format("{:<8}{}", word_of(finding.severity), finding.id),
+void add_finding(const CheckResult& finding, int ranks, std::size_t hosts, Section& to) {
+  to.add(fmt::format("{:<8}{}", word_of(finding.status), finding.id),
          fmt::format("{}: {}{}", check_name(finding.id), finding.what.text,
                      where(finding, ranks, hosts)),
          12);
-  if (finding.severity == Severity::ok) // its evidence is in the JSON
+  if (finding.status == CheckStatus::ok) // its evidence is in the JSON
     return;
   to.add_each("          seen", evidence_lines(finding), k_detail_hang);
   if (!finding.follows_from.empty())
@@ -81,13 +81,13 @@ void add_finding(const Finding& finding, int ranks, std::size_t hosts, Section& 
     to.add("          fix", finding.fix, k_detail_hang);
 }
 
-TablePtr finding_table(const std::vector<Finding>& findings) {
-  TableOf<Finding> table(findings);
+TablePtr finding_table(const std::vector<CheckResult>& findings) {
+  TableOf<CheckResult> table(findings);
   table.add_fields();
-  table.add("kind", [](const Finding& one) { return one.what.kind; });
-  table.add("what", [](const Finding& one) { return one.what.text; });
-  table.add("values", [](const Finding& one) { return one.what.values; }).nested();
-  table.add("check", [](const Finding& one) { return check_name(one.id); });
+  table.add("kind", [](const CheckResult& one) { return one.what.kind; });
+  table.add("what", [](const CheckResult& one) { return one.what.text; });
+  table.add("values", [](const CheckResult& one) { return one.what.values; }).nested();
+  table.add("check", [](const CheckResult& one) { return check_name(one.id); });
   return table.table();
 }
 
@@ -175,16 +175,16 @@ Section diagnosis_section(const Diagnosis& diagnosis) {
   return section;
 }
 
-Object counts(const std::vector<Finding>& findings) {
+Object counts(const std::vector<CheckResult>& findings) {
   Object all;
-  for (const auto& [severity, name] : base::enum_names(Severity{}))
-    all.emplace_back(name, std::ranges::count(findings, severity, &Finding::severity));
+  for (const auto& [status, name] : base::enum_names(CheckStatus{}))
+    all.emplace_back(name, std::ranges::count(findings, status, &CheckResult::status));
   return all;
 }
 
 } // namespace
 
-Report doctor_report(const Case& one, const std::vector<Finding>& findings) {
+Report doctor_report(const Case& one, const std::vector<CheckResult>& findings) {
   const auto hosts = static_cast<std::size_t>(count_hosts(one));
   const Diagnosis diagnosis = diagnose(one, findings);
   const TablePtr chain = chain_table(one), installed = installed_table(one, hosts);
@@ -210,7 +210,7 @@ Report doctor_report(const Case& one, const std::vector<Finding>& findings) {
                           one.backend.empty() ? "no" : one.backend),
               0);
   Section found{"findings"};
-  for (const Finding& finding : findings)
+  for (const CheckResult& finding : findings)
     add_finding(finding, one.ranks(), hosts, found);
   Section summary{"summary"};
   std::vector<std::string> numbers;

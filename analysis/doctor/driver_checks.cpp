@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The driver, and whether runtime and code match it.
+#include "analysis/doctor/check_results.h"
 #include "analysis/doctor/facts.h"
-#include "analysis/doctor/findings.h"
 #include "base/text_layout.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace ncclprobe::analysis::doctor {
 namespace {
 
 // User libraries and kernel module come in one package and must have the same version.
-void check_module(const Case& one, const model::Survey& survey, Findings& into) {
+void check_module(const Case& one, const model::Survey& survey, CheckResults& into) {
   const model::HostSurvey* host = one.host_of(survey);
   std::string driver = driver_version(survey);
   const model::Library* nvml = survey.inventory.library("nvml");
@@ -25,7 +25,7 @@ void check_module(const Case& one, const model::Survey& survey, Findings& into) 
     into.add(
         survey,
         {"D02",
-         Severity::fail,
+         CheckStatus::fail,
          mismatch ? What("nvml_mismatch", "the kernel module and NVML have different versions")
                   : What("nvml_fails", "the kernel module is loaded, but NVML does not start"),
          {"kernel module " + module, nvml->problem},
@@ -42,24 +42,24 @@ void check_module(const Case& one, const model::Survey& survey, Findings& into) 
     return;
   if (module != driver)
     into.add(survey, {"D02",
-                      Severity::fail,
+                      CheckStatus::fail,
                       {"driver_mismatch",
                        "kernel module and user libraries of the driver have different versions"},
                       {fmt::format("kernel module {}, user libraries {}", module, driver)},
                       "'Driver/library version mismatch' at the next start of NVML or CUDA",
                       "reboot to load the installed driver's module"});
   else
-    into.add(survey, {"D02", Severity::ok,
+    into.add(survey, {"D02", CheckStatus::ok,
                       What("driver_matches",
                            "driver {driver} ({flavour} module), libraries of the same version",
                            {{"driver", driver}, {"flavour", host->driver.flavour}})});
 }
 
-void check_present(const Case& one, const model::Survey& survey, Findings& into) {
+void check_present(const Case& one, const model::Survey& survey, CheckResults& into) {
   const model::HostSurvey* host = one.host_of(survey);
   if (!survey.problem.empty()) {
     into.add(survey, {"D02",
-                      Severity::fail,
+                      CheckStatus::fail,
                       {"inventory_crashes", "the process that examines the GPUs crashes"},
                       {survey.problem},
                       "other CUDA programs may crash too",
@@ -73,7 +73,7 @@ void check_present(const Case& one, const model::Survey& survey, Findings& into)
   }
   if (on_bus == 0 && (host == nullptr || host->driver.device_files.empty())) {
     into.add(survey, {"D02",
-                      Severity::info,
+                      CheckStatus::info,
                       {"no_nvidia_gpu", "this host has no NVIDIA GPU"},
                       {survey.inventory.nvidia_problem}});
     return;
@@ -89,7 +89,7 @@ void check_present(const Case& one, const model::Survey& survey, Findings& into)
   if (survey.inventory.worker_version.find("not built") != std::string::npos) {
     into.add(survey,
              {"D02",
-              Severity::unknown,
+              CheckStatus::unknown,
               {"built_without_cuda", "there are GPUs, but this ncclprobe is built without CUDA"},
               seen,
               "",
@@ -103,7 +103,7 @@ void check_present(const Case& one, const model::Survey& survey, Findings& into)
                                        visible->value == "NoDevFiles");
   if (module_there)
     into.add(survey, {"D02",
-                      Severity::fail,
+                      CheckStatus::fail,
                       {"cuda_finds_no_gpu", "the driver is loaded, but CUDA finds no usable GPU"},
                       seen,
                       "nothing runs on the GPUs",
@@ -113,7 +113,7 @@ void check_present(const Case& one, const model::Survey& survey, Findings& into)
   else
     into.add(survey,
              {"D02",
-              Severity::fail,
+              CheckStatus::fail,
               {"module_not_loaded", "there are GPUs, but NVIDIA's kernel module is not loaded"},
               seen,
               "nothing runs on the GPUs",
@@ -123,7 +123,7 @@ void check_present(const Case& one, const model::Survey& survey, Findings& into)
 
 } // namespace
 
-void check_driver(const Case& one, Findings& into) {
+void check_driver(const Case& one, CheckResults& into) {
   for (const model::Survey& survey : one.surveys)
     check_present(one, survey, into);
 }

@@ -42,24 +42,24 @@ constexpr auto k_traces = std::to_array<Trace>({
 // Findings that can cause a failure whose message does not name them.
 struct Possible {
   std::string_view id;
-  Severity least; // of the finding
+  CheckStatus least; // of the finding
   Symptom symptom;
 };
 constexpr auto k_possible = std::to_array<Possible>({
-    {"D09", Severity::fail, Symptom::hung},
-    {"D11", Severity::fail, Symptom::hung},
-    {"D11", Severity::fail, Symptom::wrong_data},
-    {"D12", Severity::fail, Symptom::hung},
-    {"D13", Severity::warn, Symptom::hung},
-    {"D13", Severity::warn, Symptom::wrong_data},
-    {"D14", Severity::fail, Symptom::did_not_start},
-    {"D14", Severity::fail, Symptom::failed},
-    {"D14", Severity::fail, Symptom::hung},
-    {"D14", Severity::fail, Symptom::wrong_data},
-    {"D18", Severity::fail, Symptom::did_not_start},
-    {"D18", Severity::fail, Symptom::hung},
-    {"D32", Severity::fail, Symptom::did_not_start},
-    {"D32", Severity::fail, Symptom::hung},
+    {"D09", CheckStatus::fail, Symptom::hung},
+    {"D11", CheckStatus::fail, Symptom::hung},
+    {"D11", CheckStatus::fail, Symptom::wrong_data},
+    {"D12", CheckStatus::fail, Symptom::hung},
+    {"D13", CheckStatus::warn, Symptom::hung},
+    {"D13", CheckStatus::warn, Symptom::wrong_data},
+    {"D14", CheckStatus::fail, Symptom::did_not_start},
+    {"D14", CheckStatus::fail, Symptom::failed},
+    {"D14", CheckStatus::fail, Symptom::hung},
+    {"D14", CheckStatus::fail, Symptom::wrong_data},
+    {"D18", CheckStatus::fail, Symptom::did_not_start},
+    {"D18", CheckStatus::fail, Symptom::hung},
+    {"D32", CheckStatus::fail, Symptom::did_not_start},
+    {"D32", CheckStatus::fail, Symptom::hung},
 });
 
 bool contains_words(std::string_view text, std::string_view words) {
@@ -67,12 +67,12 @@ bool contains_words(std::string_view text, std::string_view words) {
   return std::search(text.begin(), text.end(), words.begin(), words.end(), same) != text.end();
 }
 
-bool shows(const Finding& failure, std::string_view words) {
+bool shows(const CheckResult& failure, std::string_view words) {
   return std::ranges::any_of(failure.evidence,
                              [&](const std::string& line) { return contains_words(line, words); });
 }
 
-bool names(const Finding& failure, const Finding& cause) {
+bool names(const CheckResult& failure, const CheckResult& cause) {
   for (const std::string& words : cause.shows_as)
     if (shows(failure, words))
       return true;
@@ -82,27 +82,27 @@ bool names(const Finding& failure, const Finding& cause) {
   });
 }
 
-bool could_explain(const Finding& cause, const Finding& failure) {
+bool could_explain(const CheckResult& cause, const CheckResult& failure) {
   return std::ranges::any_of(k_possible, [&](const Possible& possible) {
-    return possible.id == cause.id && cause.severity >= possible.least &&
+    return possible.id == cause.id && cause.status >= possible.least &&
            possible.symptom == failure.symptom;
   });
 }
 
-bool is_failure(const Finding& finding) {
-  return finding.symptom != Symptom::none && finding.severity >= Severity::unknown;
+bool is_failure(const CheckResult& finding) {
+  return finding.symptom != Symptom::none && finding.status >= CheckStatus::unknown;
 }
 
 // The same message in both: one cause stopped both.
-bool share_evidence(const Finding& one, const Finding& other) {
+bool share_evidence(const CheckResult& one, const CheckResult& other) {
   return std::ranges::any_of(one.evidence, [&](const std::string& line) {
     return !line.empty() && std::ranges::find(other.evidence, line) != other.evidence.end();
   });
 }
 
-void explain_one(Finding& failure, const std::vector<Finding>& all) {
-  for (const Finding& cause : all) {
-    if (cause.symptom != Symptom::none || cause.severity < Severity::warn)
+void explain_one(CheckResult& failure, const std::vector<CheckResult>& all) {
+  for (const CheckResult& cause : all) {
+    if (cause.symptom != Symptom::none || cause.status < CheckStatus::warn)
       continue;
     if (names(failure, cause)) {
       failure.follows_from = reference_to(cause);
@@ -115,11 +115,11 @@ void explain_one(Finding& failure, const std::vector<Finding>& all) {
 }
 
 // A trial that ended before its own work began shows what prevents the collective.
-void join_starts(std::vector<Finding>& findings) {
-  for (Finding& failure : findings) {
+void join_starts(std::vector<CheckResult>& findings) {
+  for (CheckResult& failure : findings) {
     if (failure.symptom != Symptom::did_not_start || failure.id == "D27")
       continue;
-    for (const Finding& collective : findings)
+    for (const CheckResult& collective : findings)
       if (collective.id == "D27" && is_failure(collective) && share_evidence(failure, collective)) {
         failure.follows_from =
             collective.follows_from.empty() ? reference_to(collective) : collective.follows_from;
@@ -128,36 +128,36 @@ void join_starts(std::vector<Finding>& findings) {
   }
 }
 
-bool explains_another(const Finding& cause, const std::vector<Finding>& all) {
+bool explains_another(const CheckResult& cause, const std::vector<CheckResult>& all) {
   return std::ranges::any_of(
-      all, [&](const Finding& failure) { return failure.follows_from == reference_to(cause); });
+      all, [&](const CheckResult& failure) { return failure.follows_from == reference_to(cause); });
 }
 
 } // namespace
 
-std::string reference_to(const Finding& finding) {
+std::string reference_to(const CheckResult& finding) {
   return finding.id + ": " + finding.what.text;
 }
 
-void explain(std::vector<Finding>& findings) {
-  for (Finding& finding : findings)
+void explain(std::vector<CheckResult>& findings) {
+  for (CheckResult& finding : findings)
     if (is_failure(finding))
       explain_one(finding, findings);
   join_starts(findings);
   // A feature that could not start because of another finding was not tested.
-  for (Finding& finding : findings)
+  for (CheckResult& finding : findings)
     if (finding.symptom == Symptom::did_not_start && finding.id != "D27" &&
         !finding.follows_from.empty())
-      finding.severity = Severity::unknown;
-  auto place = [&](const Finding& finding) {
+      finding.status = CheckStatus::unknown;
+  auto place = [&](const CheckResult& finding) {
     return !finding.follows_from.empty() ? 2 : explains_another(finding, findings) ? 0 : 1;
   };
-  std::vector<std::pair<int, Finding>> ranked;
-  for (const Finding& finding : findings)
+  std::vector<std::pair<int, CheckResult>> ranked;
+  for (const CheckResult& finding : findings)
     ranked.emplace_back(place(finding), finding);
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) {
-    return a.second.severity != b.second.severity ? a.second.severity > b.second.severity
-                                                  : a.first < b.first;
+    return a.second.status != b.second.status ? a.second.status > b.second.status
+                                              : a.first < b.first;
   });
   for (std::size_t i = 0; i < findings.size(); ++i)
     findings[i] = std::move(ranked[i].second);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/doctor/finding.h"
+#include "analysis/doctor/check_result.h"
 
 #include <vector>
 
@@ -10,10 +10,10 @@ namespace ncclprobe::analysis::doctor {
 
 // A failed trial is often a consequence of another finding. If the failure's evidence names the
 // cause, the failure says which finding it follows from. If a finding is only a possible cause, the
-// failure lists it. Within a severity, causes come first and consequences last.
-void explain(std::vector<Finding>& findings);
+// failure lists it. Within a status, causes come first and consequences last.
+void explain(std::vector<CheckResult>& findings);
 
 // How explanations name a finding: "D14: NCCL 2.28.3 refuses NCCL_ALGO=Rng: ...".
-std::string reference_to(const Finding& finding);
+std::string reference_to(const CheckResult& finding);
 
 } // namespace ncclprobe::analysis::doctor

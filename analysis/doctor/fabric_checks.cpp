@@ -4,8 +4,8 @@
 // D09, D10: NVSwitch fabric and multicast.
 #include "machine/fabric_health.h"
 
+#include "analysis/doctor/check_results.h"
 #include "analysis/doctor/facts.h"
-#include "analysis/doctor/findings.h"
 #include "base/text_layout.h"
 
 #include <fmt/ranges.h>
@@ -50,7 +50,7 @@ enum class Manager { well, ill, not_seen };
 // GPUs that have joined prove that a fabric manager runs, even if it is not visible. A container
 // shows the host's switches but not its processes, and a virtual machine's fabric may be managed
 // from outside.
-Manager check_services(const model::Survey& survey, Findings& into) {
+Manager check_services(const model::Survey& survey, CheckResults& into) {
   const model::DriverSurvey& driver = survey.host->driver;
   bool running = fabric_manager_runs(survey);
   std::string version = driver_version(survey);
@@ -60,7 +60,7 @@ Manager check_services(const model::Survey& survey, Findings& into) {
     into.add_host(
         survey,
         {"D09",
-         Severity::fail,
+         CheckStatus::fail,
          {"fabric_manager_mismatch", "fabric manager and driver have different versions"},
          {fmt::format("fabric manager {}, driver {}", driver.fabric_manager_version, version)},
          "the fabric does not start: CUDA error 802 (system not yet initialized)",
@@ -74,7 +74,7 @@ Manager check_services(const model::Survey& survey, Findings& into) {
   const std::string& hypervisor = survey.host->pci.hypervisor;
   if (container.empty() && hypervisor.empty()) {
     into.add_host(survey, {"D09",
-                           Severity::fail,
+                           CheckStatus::fail,
                            {"fabric_manager_missing",
                             "this host has NVSwitches, but the fabric manager is not running"},
                            {seen},
@@ -86,7 +86,7 @@ Manager check_services(const model::Survey& survey, Findings& into) {
   if (std::none_of(survey.health.begin(), survey.health.end(), tells_fabric_state))
     into.add_host(
         survey, {"D09",
-                 Severity::unknown,
+                 CheckStatus::unknown,
                  container.empty()
                      ? What("fabric_manager_of_host",
                             "no fabric manager runs in this virtual machine; its host may run one")
@@ -99,7 +99,7 @@ Manager check_services(const model::Survey& survey, Findings& into) {
   return Manager::not_seen;
 }
 
-void check_state(const model::Survey& survey, Manager manager, Findings& into) {
+void check_state(const model::Survey& survey, Manager manager, CheckResults& into) {
   std::vector<std::string> ready;
   std::vector<std::string> untold;
   bool bad = manager == Manager::ill;
@@ -117,7 +117,7 @@ void check_state(const model::Survey& survey, Manager manager, Findings& into) {
       into.add_host(
           survey,
           {"D09",
-           Severity::fail,
+           CheckStatus::fail,
            failed ? What("fabric_not_joined", "a GPU has not joined the NVLink fabric")
                   : What("fabric_unhealthy", "the NVLink fabric is not healthy"),
            {fmt::format("{}: state {}, status {}{}", gpu_label(gpu), gpu.fabric_state,
@@ -133,7 +133,7 @@ void check_state(const model::Survey& survey, Manager manager, Findings& into) {
   }
   if (!untold.empty())
     into.add_host(survey, {"D09",
-                           Severity::unknown,
+                           CheckStatus::unknown,
                            {"fabric_state_unknown",
                             "NVML does not report whether GPUs need a fabric and have joined it"},
                            untold,
@@ -142,17 +142,17 @@ void check_state(const model::Survey& survey, Manager manager, Findings& into) {
   if (bad)
     return;
   if (!ready.empty())
-    into.add_host(survey, {"D09", Severity::ok,
+    into.add_host(survey, {"D09", CheckStatus::ok,
                            What("fabric_joined", "{gpus} joined the NVLink fabric",
                                 {{"gpus", base::count_of(ready.size(), "GPU has", "GPUs have")}})});
   else if (untold.empty() && manager == Manager::well && has_hidden_switches(survey))
     into.add_host(survey, {"D09",
-                           Severity::info,
+                           CheckStatus::info,
                            {"nvswitches_hidden",
                             "NVLinks lead to NVSwitches that are not visible here, and these GPUs "
                             "report no fabric state"}});
   else if (untold.empty() && manager == Manager::well)
-    into.add_host(survey, {"D09", Severity::ok,
+    into.add_host(survey, {"D09", CheckStatus::ok,
                            survey.host->driver.nvswitches > 0
                                ? What("fabric_manager_runs",
                                       "the fabric manager runs; these GPUs have no fabric state")
@@ -160,7 +160,7 @@ void check_state(const model::Survey& survey, Manager manager, Findings& into) {
 }
 
 // What is known without creating a multicast object, which this program never does.
-void check_multicast(const model::Survey& survey, Findings& into) {
+void check_multicast(const model::Survey& survey, CheckResults& into) {
   bool hopper =
       std::any_of(survey.inventory.gpus.begin(), survey.inventory.gpus.end(),
                   [](const auto& gpu) { return std::atoi(gpu.compute_capability.c_str()) >= 9; });
@@ -179,23 +179,23 @@ void check_multicast(const model::Survey& survey, Findings& into) {
   const model::Setting* nvls = survey.variable("NCCL_NVLS_ENABLE");
   if (nvls != nullptr)
     seen.insert(seen.begin(), "NCCL_NVLS_ENABLE=" + nvls->value);
-  auto add = [&](Severity severity, const What& what, const char* cost, const char* fix) {
-    into.add_host(survey, {"D10", severity, what, seen, cost, fix});
+  auto add = [&](CheckStatus status, const What& what, const char* cost, const char* fix) {
+    into.add_host(survey, {"D10", status, what, seen, cost, fix});
   };
   constexpr const char* k_look =
       "NCCL_DEBUG=INFO shows 'NVLS multicast support is available' at the start";
   if (nvls != nullptr && nvls->value == "0")
-    add(Severity::info, {"nvls_disabled", "NVLS (reduction in the switch) is disabled"},
+    add(CheckStatus::info, {"nvls_disabled", "NVLS (reduction in the switch) is disabled"},
         "all-reduce cannot use the switch's arithmetic", "");
   else if (told == 0)
-    add(Severity::unknown,
+    add(CheckStatus::unknown,
         {"multicast_unknown", "whether the driver supports multicast is unknown"}, "", k_look);
   else if (able == told)
-    add(Severity::info,
+    add(CheckStatus::info,
         {"multicast_supported", "the driver supports multicast (NVLS); it was not tried"}, "",
         k_look);
   else
-    add(Severity::info,
+    add(CheckStatus::info,
         {"multicast_unsupported",
          "the driver supports no multicast on some GPUs: NVLS cannot be used"},
         "", k_look);
@@ -203,7 +203,7 @@ void check_multicast(const model::Survey& survey, Findings& into) {
 
 // NVLink between hosts: GPUs in a cluster, the daemon that exports their memory, and the channel
 // through which a process imports it.
-void check_imex(const model::Survey& survey, Findings& into) {
+void check_imex(const model::Survey& survey, CheckResults& into) {
   std::set<std::string> cliques;
   for (const GpuHealth& gpu : survey.health)
     if (in_cluster(gpu))
@@ -224,7 +224,7 @@ void check_imex(const model::Survey& survey, Findings& into) {
       k_imex_channels));
   bool ready = !cliques.empty() && channels > 0;
   into.add_host(
-      survey, {"D10", Severity::info,
+      survey, {"D10", CheckStatus::info,
                ready ? What("imex_ready",
                             "these GPUs can belong to an NVLink domain of several hosts (IMEX)")
                      : What("imex_incomplete", "NVLink between hosts (IMEX) is only partly set up"),
@@ -234,7 +234,7 @@ void check_imex(const model::Survey& survey, Findings& into) {
 
 } // namespace
 
-void check_fabric(const Case& one, Findings& into) {
+void check_fabric(const Case& one, CheckResults& into) {
   for (const model::Survey& survey : one.surveys) {
     if (!survey.host || survey.health.empty())
       continue;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/doctor/finding.h"
+#include "analysis/doctor/check_result.h"
 #include "analysis/suitability/node_in_question.h"
 #include "analysis/survey/case.h"
 #include "model/survey.h"

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // D11, D22, D33: GPU health. Reads only; repairs are left to the administrator.
+#include "analysis/doctor/check_results.h"
 #include "analysis/doctor/facts.h"
-#include "analysis/doctor/findings.h"
-#include "analysis/doctor/gpu_findings.h"
+#include "analysis/doctor/gpu_results.h"
 #include "analysis/doctor/load.h"
 #include "analysis/doctor/xids.h"
 #include "analysis/results/conditions.h"
@@ -30,12 +30,12 @@ constexpr std::uint64_t k_crc_errors_of_link = 1000;
 constexpr int k_many_retired_pages = 60;
 
 // The kernel log's reason why NVML cannot open a GPU, if it gives one.
-void check_lost(const model::Survey& survey, const GpuHealth& gpu, GpuFindings& host) {
+void check_lost(const model::Survey& survey, const GpuHealth& gpu, GpuResults& host) {
   const std::vector<model::Xid>& xids = survey.host->kernel_log.xids;
   bool off_the_bus = std::any_of(xids.begin(), xids.end(), [&](const model::Xid& xid) {
     return xid.number == 79 && same_pci(xid.pci_bus_id + ".0", gpu.pci_bus_id);
   });
-  host.bad("D11", Severity::fail, {"gpu_lost", "a GPU does not respond"}, gpu,
+  host.bad("D11", CheckStatus::fail, {"gpu_lost", "a GPU does not respond"}, gpu,
            "NVML counts it but cannot open it",
            off_the_bus ? "it has fallen off the bus (Xid 79)" : "no program can use it",
            off_the_bus ? "restart the node; check power and risers"
@@ -43,18 +43,19 @@ void check_lost(const model::Survey& survey, const GpuHealth& gpu, GpuFindings& 
                          "it has fallen off the bus");
 }
 
-void check_memory_errors(const GpuHealth& gpu, GpuFindings& host) {
+void check_memory_errors(const GpuHealth& gpu, GpuResults& host) {
   if (gpu.ecc_on && gpu.ecc_on_after_reset && *gpu.ecc_on != *gpu.ecc_on_after_reset)
-    host.bad("D11", Severity::warn,
+    host.bad("D11", CheckStatus::warn,
              {"ecc_changes", "a change of ECC mode takes effect at the next reset"}, gpu,
              fmt::format("ECC is {}, will be {}", *gpu.ecc_on ? "on" : "off",
                          *gpu.ecc_on_after_reset ? "on" : "off"),
              "bandwidth and memory size will then change", "reboot when the node is free");
   if (gpu.ecc_on == false && gpu.ecc_on_after_reset == false)
-    host.bad("D11", Severity::info, {"ecc_off", "ECC is off"}, gpu, "current and pending mode: off",
-             "memory errors are not detected", "nvidia-smi -e 1 and a reset (administrator)");
+    host.bad("D11", CheckStatus::info, {"ecc_off", "ECC is off"}, gpu,
+             "current and pending mode: off", "memory errors are not detected",
+             "nvidia-smi -e 1 and a reset (administrator)");
   if (gpu.uncorrected_since_reset.value_or(0) > 0)
-    host.bad("D11", Severity::fail,
+    host.bad("D11", CheckStatus::fail,
              {"uncorrected_errors", "uncorrected memory errors since the driver was loaded"}, gpu,
              fmt::format("{} since then, {} ever", *gpu.uncorrected_since_reset,
                          shown(gpu.uncorrected_ever)),
@@ -62,46 +63,46 @@ void check_memory_errors(const GpuHealth& gpu, GpuFindings& host) {
              "take the node out of service; nvidia-smi -q -d ECC,ROW_REMAPPER; then the "
              "administrator resets the GPU");
   else if (gpu.uncorrected_ever.value_or(0) > 0)
-    host.bad("D11", Severity::info,
+    host.bad("D11", CheckStatus::info,
              {"uncorrected_errors_before",
               "uncorrected memory errors in the GPU's life, none since the last reset"},
              gpu, fmt::format("{} ever", *gpu.uncorrected_ever), "", "");
   if (gpu.corrected_since_reset.value_or(0) > k_corrected_memory_errors)
-    host.bad("D11", Severity::warn, {"corrected_errors", "many corrected memory errors"}, gpu,
+    host.bad("D11", CheckStatus::warn, {"corrected_errors", "many corrected memory errors"}, gpu,
              fmt::format("{} since the driver was loaded (our limit: {})",
                          *gpu.corrected_since_reset, k_corrected_memory_errors),
              "the memory will fail; each error costs a little time",
              "watch it: nvidia-smi -q -d ECC");
   if (gpu.remap_failed == true)
-    host.bad("D11", Severity::fail, {"remap_failed", "remapping a memory row has failed"}, gpu,
+    host.bad("D11", CheckStatus::fail, {"remap_failed", "remapping a memory row has failed"}, gpu,
              "no spare row was left (Xid 64)", "the GPU must be replaced",
              "contact the vendor (RMA)");
   if (gpu.remap_pending == true)
-    host.bad("D11", Severity::warn, {"remap_pending", "a memory row is waiting to be remapped"},
+    host.bad("D11", CheckStatus::warn, {"remap_pending", "a memory row is waiting to be remapped"},
              gpu, "takes effect at the next reset (Xid 63)", "the bad row is still in use",
              "drain the node, then nvidia-smi -r -i GPUS (administrator; all GPUs connected to "
              "these by NVLink or NVSwitch must be idle, and may have to be reset with them)");
   if (gpu.retirement_pending == true)
     host.bad(
-        "D11", Severity::warn, {"retirement_pending", "a memory page is waiting to be retired"},
+        "D11", CheckStatus::warn, {"retirement_pending", "a memory page is waiting to be retired"},
         gpu, fmt::format("{} pages retired so far", shown(gpu.retired_pages)),
         "the bad page is still in use", "drain the node, then reload the driver (administrator)");
   if (gpu.retired_pages.value_or(0) >= k_many_retired_pages)
     host.bad(
-        "D11", Severity::fail,
+        "D11", CheckStatus::fail,
         {"pages_nearly_used_up", "nearly all retirable memory pages are used up"}, gpu,
         fmt::format("{} of 64 pages (our limit: {})", *gpu.retired_pages, k_many_retired_pages),
         "the next bad page stays in use",
         "contact the vendor (RMA); nvidia-smi -i GPUS -q -d PAGE_RETIREMENT");
   else if (gpu.retired_pages.value_or(0) > 0)
-    host.bad("D11", Severity::info, {"pages_retired", "memory pages were retired after errors"},
+    host.bad("D11", CheckStatus::info, {"pages_retired", "memory pages were retired after errors"},
              gpu,
              fmt::format("{} of 64 retirable pages (our limit: {})", *gpu.retired_pages,
                          k_many_retired_pages),
              "", "");
   if (gpu.remapped_rows_uncorrected.value_or(0) > 0)
     host.bad(
-        "D11", Severity::info,
+        "D11", CheckStatus::info,
         {"rows_remapped", "memory rows were remapped after uncorrected errors"}, gpu,
         base::count_of(static_cast<std::size_t>(*gpu.remapped_rows_uncorrected), "row", "rows"), "",
         "");
@@ -136,7 +137,7 @@ struct LinkSum {
 
 // One line per GPU. An NVSwitch node has more than a hundred links, and a few CRC errors on each
 // are normal: NVLink repairs them.
-void check_link_errors(const GpuHealth& gpu, GpuFindings& host) {
+void check_link_errors(const GpuHealth& gpu, GpuResults& host) {
   if (gpu.nvlink_errors.empty())
     return;
   auto badness = [](const model::NvLinkErrors& link) {
@@ -157,7 +158,7 @@ void check_link_errors(const GpuHealth& gpu, GpuFindings& host) {
     return;
   LinkSum of_worst;
   of_worst.add(*worst);
-  host.bad("D11", retrained ? Severity::warn : Severity::info,
+  host.bad("D11", retrained ? CheckStatus::warn : CheckStatus::info,
            retrained ? What("nvlink_retrained", "an NVLink was trained again")
                      : What("nvlink_errors", "an NVLink repeated packets, or had many CRC errors"),
            gpu,
@@ -170,27 +171,27 @@ void check_link_errors(const GpuHealth& gpu, GpuFindings& host) {
            "nvidia-smi nvlink -e, before and after a run");
 }
 
-void check_clocks(const GpuHealth& gpu, GpuFindings& host) {
+void check_clocks(const GpuHealth& gpu, GpuResults& host) {
   std::uint64_t reasons = gpu.throttle_reasons.value_or(0);
   std::string clocks = fmt::format("{} of {} MHz, {} W of {} W, {} C", shown(gpu.sm_clock_mhz),
                                    shown(gpu.most_sm_clock_mhz), shown_watts(gpu.power_mw),
                                    shown_watts(gpu.power_limit_mw), shown(gpu.temperature_c));
   if ((reasons & k_hot_or_brake) != 0)
-    host.bad("D22", Severity::fail,
+    host.bad("D22", CheckStatus::fail,
              {"heat_or_power_brake", "heat or the power supply slows a GPU down"}, gpu,
              fmt::format("{} ({})", throttle_text(reasons), clocks), "clocks drop far below normal",
              "check fans, air flow and power supplies; nvidia-smi -q -d PERFORMANCE");
   else if ((reasons & k_power_cap) != 0)
-    host.bad("D22", Severity::warn, {"power_limit_reached", "a GPU has reached its power limit"},
+    host.bad("D22", CheckStatus::warn, {"power_limit_reached", "a GPU has reached its power limit"},
              gpu, clocks, "clocks are lower than requested",
              "nvidia-smi -q -d POWER; who else uses it?");
   if ((reasons & k_application_clocks) != 0)
-    host.bad("D22", Severity::warn, {"application_clocks", "application clocks are fixed"}, gpu,
+    host.bad("D22", CheckStatus::warn, {"application_clocks", "application clocks are fixed"}, gpu,
              clocks, "the GPU never reaches its full clock",
              "nvidia-smi -i GPUS -rac (administrator)");
   if (gpu.power_limit_mw && gpu.default_power_limit_mw &&
       *gpu.power_limit_mw < *gpu.default_power_limit_mw)
-    host.bad("D22", Severity::warn,
+    host.bad("D22", CheckStatus::warn,
              {"power_limit_lowered", "the power limit is below the GPU's default"}, gpu,
              fmt::format("{} W instead of {} W", *gpu.power_limit_mw / 1000,
                          *gpu.default_power_limit_mw / 1000),
@@ -199,7 +200,7 @@ void check_clocks(const GpuHealth& gpu, GpuFindings& host) {
                          *gpu.default_power_limit_mw / 1000));
 }
 
-void check_persistence(const model::Survey& survey, Findings& into) {
+void check_persistence(const model::Survey& survey, CheckResults& into) {
   bool daemon = survey.host &&
                 std::find(survey.host->driver.services.begin(), survey.host->driver.services.end(),
                           "nvidia-persistenced") != survey.host->driver.services.end();
@@ -212,14 +213,14 @@ void check_persistence(const model::Survey& survey, Findings& into) {
   }
   if (off.empty() || daemon) {
     into.add_host(survey,
-                  {"D33", told || daemon ? Severity::ok : Severity::unknown,
+                  {"D33", told || daemon ? CheckStatus::ok : CheckStatus::unknown,
                    told || daemon
                        ? What("driver_stays_loaded", "the driver stays loaded between programs")
                        : What("persistence_unknown", "NVML does not report the persistence mode")});
     return;
   }
   into.add_host(survey, {"D33",
-                         Severity::warn,
+                         CheckStatus::warn,
                          {"persistence_off", "persistence mode is off"},
                          off,
                          "the driver initialises the GPU for each program: every start takes "
@@ -229,22 +230,22 @@ void check_persistence(const model::Survey& survey, Findings& into) {
 
 } // namespace
 
-void check_health(const Case& one, Findings& into) {
+void check_health(const Case& one, CheckResults& into) {
   for (const model::Survey& survey : one.surveys) {
     if (!survey.host)
       continue;
     if (survey.health.empty()) {
       if (!survey.inventory.gpus.empty())
         into.add_host(survey, {"D11",
-                               Severity::unknown,
+                               CheckStatus::unknown,
                                {"health_unknown", "NVML does not report the GPUs' health"},
                                {survey.health_problem},
                                "",
                                "nvidia-smi -q"});
       continue;
     }
-    GpuFindings memory(survey);
-    GpuFindings clocks(survey);
+    GpuResults memory(survey);
+    GpuResults clocks(survey);
     std::vector<std::string> untold_memory;
     std::vector<std::string> untold_clocks;
     for (const GpuHealth& gpu : survey.health) {

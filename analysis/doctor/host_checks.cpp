@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What the host and its container provide to a rank: shared memory, limits, control groups.
+#include "analysis/doctor/check_results.h"
 #include "analysis/doctor/facts.h"
-#include "analysis/doctor/findings.h"
 #include "base/readable_bytes.h"
 #include "base/text_layout.h"
 
@@ -21,11 +21,11 @@ constexpr std::uint64_t k_least_open_files = 1024;
 constexpr std::uint64_t k_comfortable_open_files = 65'536;
 constexpr std::uint64_t k_large_stack_bytes = std::uint64_t{1} << 30;
 
-void check_shared_memory(const Case& one, const model::Survey& survey, Findings& into) {
+void check_shared_memory(const Case& one, const model::Survey& survey, CheckResults& into) {
   const auto& shared = survey.host->shared_memory;
   if (!shared) {
     into.add_host(survey, {"D15",
-                           Severity::fail,
+                           CheckStatus::fail,
                            {"shm_missing", "there is no /dev/shm"},
                            {"/dev/shm: not there"},
                            "NCCL cannot pass data or handles between processes on the host",
@@ -35,7 +35,7 @@ void check_shared_memory(const Case& one, const model::Survey& survey, Findings&
   if (!shared->problem.empty())
     into.add_host(survey,
                   {"D15",
-                   Severity::fail,
+                   CheckStatus::fail,
                    {"shm_not_writable", "no file can be created in /dev/shm"},
                    {"/dev/shm: " + shared->problem},
                    "NCCL cannot pass data or handles between processes on the host",
@@ -55,7 +55,7 @@ void check_shared_memory(const Case& one, const model::Survey& survey, Findings&
     bool hopeless = shared->free_bytes < wanted / 4;
     into.add_host(survey,
                   {"D15",
-                   hopeless ? Severity::fail : Severity::warn,
+                   hopeless ? CheckStatus::fail : CheckStatus::warn,
                    small ? What("shm_is_default", "/dev/shm is as small as a container's default")
                          : What("shm_short", "/dev/shm has little free space"),
                    {seen},
@@ -64,13 +64,13 @@ void check_shared_memory(const Case& one, const model::Survey& survey, Findings&
                    small ? "docker run --shm-size=16g ... (or --ipc=host)"
                          : "ls -l /dev/shm, and remove files that no job uses"});
   } else if (shared->problem.empty()) {
-    into.add_host(survey,
-                  {"D15", Severity::ok, {"shm_enough", "/dev/shm has enough free space"}, {seen}});
+    into.add_host(
+        survey, {"D15", CheckStatus::ok, {"shm_enough", "/dev/shm has enough free space"}, {seen}});
   }
   if (shared->removed_at_logout == true)
     into.add_host(survey,
                   {"D15",
-                   Severity::info,
+                   CheckStatus::info,
                    {"logind_removes_shm",
                     "logind removes a user's shared memory when their last session ends"},
                    {"RemoveIPC in systemd's logind.conf is on"},
@@ -89,7 +89,7 @@ void check_shared_memory(const Case& one, const model::Survey& survey, Findings&
     return;
   into.add_host(
       survey,
-      {"D15", Severity::info,
+      {"D15", CheckStatus::info,
        What("shm_leftovers",
             "{segments} old segments of communication libraries are left in /dev/shm",
             {{"segments", stale.size()}}),
@@ -119,10 +119,10 @@ std::string more_open_files(const model::Limit& files) {
                      k_comfortable_open_files, k_comfortable_open_files);
 }
 
-void check_limits(const Case& one, const model::Survey& survey, Findings& into) {
+void check_limits(const Case& one, const model::Survey& survey, CheckResults& into) {
   if (survey.process.limits.empty()) {
     into.add(survey,
-             {"D16", Severity::unknown, {"limits_unknown", "/proc/self/limits cannot be read"}});
+             {"D16", CheckStatus::unknown, {"limits_unknown", "/proc/self/limits cannot be read"}});
     return;
   }
   bool good = true;
@@ -132,7 +132,7 @@ void check_limits(const Case& one, const model::Survey& survey, Findings& into) 
     good = false;
     into.add(survey,
              {"D16",
-              needed ? Severity::fail : Severity::info,
+              needed ? CheckStatus::fail : CheckStatus::info,
               What("memlock_limited", "locked memory is limited to {limit}",
                    {{"limit", base::readable_bytes(*memlock->soft)}}),
               {fmt::format("ulimit -l: {} KiB", *memlock->soft / 1024)},
@@ -150,7 +150,7 @@ void check_limits(const Case& one, const model::Survey& survey, Findings& into) 
     into.add(
         survey,
         {"D16",
-         tight ? Severity::warn : Severity::info,
+         tight ? CheckStatus::warn : CheckStatus::info,
          What("few_open_files", "{files} files may be open at once", {{"files", *files->soft}}),
          {fmt::format("ulimit -n: {}, at most {} (our limits: {} are comfortable, fewer than "
                       "{} too few)",
@@ -163,7 +163,7 @@ void check_limits(const Case& one, const model::Survey& survey, Findings& into) 
   if (stack != nullptr && (!stack->soft || *stack->soft > k_large_stack_bytes)) {
     good = false;
     into.add(survey, {"D16",
-                      Severity::warn,
+                      CheckStatus::warn,
                       {"stack_unlimited", "the stack size is unlimited"},
                       {fmt::format("ulimit -s: {}", stack->soft ? base::readable_bytes(*stack->soft)
                                                                 : std::string("unlimited"))},
@@ -172,16 +172,16 @@ void check_limits(const Case& one, const model::Survey& survey, Findings& into) 
                       "ulimit -s 8192"});
   }
   if (good)
-    into.add(survey, {"D16", Severity::ok, {"limits_enough", "no limit is too low"}});
+    into.add(survey, {"D16", CheckStatus::ok, {"limits_enough", "no limit is too low"}});
 }
 
-void check_container(const Case& one, const model::Survey& survey, Findings& into) {
+void check_container(const Case& one, const model::Survey& survey, CheckResults& into) {
   const model::Confinement& limits = survey.process.confinement;
   bool good = true;
   if (limits.numa_calls_allowed == false) {
     good = false;
     into.add(survey, {"D17",
-                      Severity::warn,
+                      CheckStatus::warn,
                       {"numa_calls_denied", "this container may not make NUMA system calls"},
                       {"get_mempolicy(2): Operation not permitted"},
                       "NCCL cannot place host memory near its GPU: cuMem host allocations fail or "
@@ -193,7 +193,7 @@ void check_container(const Case& one, const model::Survey& survey, Findings& int
     good = false;
     into.add(survey,
              {"D17",
-              Severity::warn,
+              CheckStatus::warn,
               {"cgroup_memory_full", "this control group has almost reached its memory limit"},
               {fmt::format("{} MiB of {} MiB", *limits.memory_used_bytes >> 20,
                            *limits.memory_limit_bytes >> 20)},
@@ -205,7 +205,7 @@ void check_container(const Case& one, const model::Survey& survey, Findings& int
     good = false;
     into.add(survey,
              {"D17",
-              Severity::warn,
+              CheckStatus::warn,
               {"cgroup_processes_full", "this control group has almost reached its process limit"},
               {fmt::format("{} of {} are in use", *limits.pids_used, *limits.pids_limit)},
               "NCCL starts several threads per communicator: 'Resource temporarily unavailable'",
@@ -216,7 +216,7 @@ void check_container(const Case& one, const model::Survey& survey, Findings& int
     good = false;
     into.add(survey,
              {"D17",
-              Severity::warn,
+              CheckStatus::warn,
               What("cgroup_cpus", "{cpus:.3g} CPUs for {ranks} of this process",
                    {{"cpus", *limits.cpus},
                     {"ranks", base::count_of(survey.ranks.size(), "rank", "ranks")}}),
@@ -235,7 +235,7 @@ void check_container(const Case& one, const model::Survey& survey, Findings& int
   if (has_gpu_files && !has_uvm) {
     good = false;
     into.add(survey, {"D17",
-                      Severity::fail,
+                      CheckStatus::fail,
                       {"uvm_missing", "/dev/nvidia-uvm does not exist"},
                       {"/dev/nvidiactl exists, /dev/nvidia-uvm does not"},
                       "cuInit fails with error 999 although nvidia-smi works",
@@ -244,14 +244,14 @@ void check_container(const Case& one, const model::Survey& survey, Findings& int
   if (has_gpu_files && host->driver.nvidia_pci_devices == 0) {
     good = false;
     into.add(survey, {"D17",
-                      Severity::warn,
+                      CheckStatus::warn,
                       {"gpus_not_in_sys", "/sys shows none of the GPUs"},
                       {"/dev/nvidiactl exists, but /sys/bus/pci/devices has no NVIDIA device"},
                       "NCCL finds no switches and NUMA nodes, and ncclprobe topo shows little",
                       "give the container the host's /sys: docker run -v /sys:/sys:ro ..."});
   }
   if (good)
-    into.add(survey, {"D17", Severity::ok,
+    into.add(survey, {"D17", CheckStatus::ok,
                       limits.container.empty()
                           ? What("no_container", "not in a container")
                           : What("container_limits_enough", "no container limit is too low"),
@@ -261,7 +261,7 @@ void check_container(const Case& one, const model::Survey& survey, Findings& int
 
 } // namespace
 
-void check_host(const Case& one, Findings& into) {
+void check_host(const Case& one, CheckResults& into) {
   for (const model::Survey& survey : one.surveys) {
     if (survey.host)
       check_shared_memory(one, survey, into);

@@ -5,8 +5,8 @@
 // of their search path, not the newest version or the folder called cuda.
 #include "analysis/doctor/installed_libraries.h"
 
+#include "analysis/doctor/check_results.h"
 #include "analysis/doctor/facts.h"
-#include "analysis/doctor/findings.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -46,7 +46,8 @@ std::string line_of(const InstalledLibrary& library) {
 }
 
 // Programs that load it stop at their first CUDA call.
-void check_driver(const model::Survey& survey, const InstalledLibrary& library, Findings& into) {
+void check_driver(const model::Survey& survey, const InstalledLibrary& library,
+                  CheckResults& into) {
   auto driver = knowledge::parse_version(driver_version(survey));
   auto cuda = knowledge::parse_version(library.version);
   if (is_nccl(library) || !is_at_hand(library) || !driver || !cuda)
@@ -57,7 +58,7 @@ void check_driver(const model::Survey& survey, const InstalledLibrary& library, 
   if (advice.fit.verdict != knowledge::DriverVerdict::insufficient)
     return;
   into.add_host(survey, {"D06",
-                         Severity::warn,
+                         CheckStatus::warn,
                          What("installed_runtime_too_new",
                               "the installed CUDA runtime {runtime} is too new for driver {driver}",
                               {{"runtime", library.version}, {"driver", driver->text()}}),
@@ -69,7 +70,7 @@ void check_driver(const model::Survey& survey, const InstalledLibrary& library, 
 
 // An NCCL that other programs would load instead of the one measured here.
 void check_nccl(const model::Survey& survey, const std::vector<const InstalledLibrary*>& idle,
-                Findings& into) {
+                CheckResults& into) {
   const model::Library* loaded = survey.inventory.library("nccl");
   auto measured = knowledge::parse_version(loaded == nullptr ? "" : loaded->version);
   const std::vector<InstalledLibrary>& all = survey.host->installed;
@@ -85,13 +86,13 @@ void check_nccl(const model::Survey& survey, const std::vector<const InstalledLi
   const auto by_path = [](const InstalledLibrary& one) {
     return one.found_by == "LD_LIBRARY_PATH";
   };
-  auto add = [&](const InstalledLibrary& library, Severity severity, const std::string& whose) {
+  auto add = [&](const InstalledLibrary& library, CheckStatus status, const std::string& whose) {
     auto version = knowledge::parse_version(library.version);
     if (version && *version == *measured)
       return;
     into.add_host(survey,
                   {"D06",
-                   version ? severity : Severity::info,
+                   version ? status : CheckStatus::info,
                    What("other_nccl_named", "{whose} names another NCCL than the one loaded here",
                         {{"whose", whose}}),
                    {line_of(library), fmt::format("loaded: {} {}", loaded->version, loaded->path)},
@@ -99,9 +100,9 @@ void check_nccl(const model::Survey& survey, const std::vector<const InstalledLi
                    fmt::format("ncclprobe --library nccl={} measures that one", library.path)});
   };
   if (const InstalledLibrary* found = first(by_path))
-    add(*found, Severity::warn, "LD_LIBRARY_PATH");
+    add(*found, CheckStatus::warn, "LD_LIBRARY_PATH");
   if (const InstalledLibrary* found = first(is_of_python))
-    add(*found, Severity::info, "the Python environment");
+    add(*found, CheckStatus::info, "the Python environment");
 }
 
 } // namespace
@@ -126,7 +127,7 @@ std::vector<NotLoaded> not_loaded(const Case& one) {
   return found;
 }
 
-void check_installed(const Case& one, Findings& into) {
+void check_installed(const Case& one, CheckResults& into) {
   const std::vector<NotLoaded> all = not_loaded(one);
   for (const model::Survey& survey : one.surveys) {
     if (!survey.host)
@@ -142,7 +143,7 @@ void check_installed(const Case& one, Findings& into) {
     if (idle.empty())
       continue;
     into.add_host(survey, {"D06",
-                           Severity::info,
+                           CheckStatus::info,
                            {"installed_not_loaded",
                             "libraries are installed but not loaded: they have no effect here"},
                            lines});

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The launcher, and whether the ranks run the same software.
+#include "analysis/doctor/check_results.h"
 #include "analysis/doctor/facts.h"
-#include "analysis/doctor/findings.h"
 
 #include <algorithm>
 #include <functional>
@@ -40,7 +40,7 @@ std::string library_version(const model::Survey& survey, std::string_view name) 
 }
 
 // Without a worker's answer, all other checks would guess.
-bool check_workers(const Case& one, Findings& into) {
+bool check_workers(const Case& one, CheckResults& into) {
   bool all = true;
   for (const model::Survey& survey : one.surveys) {
     if (survey.worker_problem.empty())
@@ -49,7 +49,7 @@ bool check_workers(const Case& one, Findings& into) {
     into.add(
         survey,
         {"D32",
-         Severity::fail,
+         CheckStatus::fail,
          survey.worker_mismatch
              ? What("worker_mismatch", "ncclprobe and its worker program have different versions")
              : What("worker_silent",
@@ -65,47 +65,47 @@ bool check_workers(const Case& one, Findings& into) {
   return all;
 }
 
-void check_versions_agree(const Case& one, Findings& into) {
+void check_versions_agree(const Case& one, CheckResults& into) {
   struct Subject {
     const char* name;
-    Severity severity;
+    CheckStatus status;
     const char* cost;
     const char* fix;
   };
   constexpr Subject k_libraries[] = {
-      {"nccl", Severity::fail, "ncclCommInitRank fails ('Mismatched NCCL versions') or hangs",
+      {"nccl", CheckStatus::fail, "ncclCommInitRank fails ('Mismatched NCCL versions') or hangs",
        "set the same LD_LIBRARY_PATH on all ranks: mpirun -x LD_LIBRARY_PATH"},
-      {"cuda_driver", Severity::warn,
+      {"cuda_driver", CheckStatus::warn,
        "NCCL uses what all drivers support, or fails if their major versions differ",
        "install the same driver on all hosts"},
-      {"cuda_runtime", Severity::warn, "ranks have different features",
+      {"cuda_runtime", CheckStatus::warn, "ranks have different features",
        "install the same ncclprobe on all hosts"},
-      {"gloo", Severity::warn, "ranks run different builds",
+      {"gloo", CheckStatus::warn, "ranks run different builds",
        "install the same ncclprobe on all hosts"},
-      {"cupti", Severity::info, "traces of ranks differ", ""},
+      {"cupti", CheckStatus::info, "traces of ranks differ", ""},
   };
   bool agree = true;
-  auto compare = [&](const What& what, Severity severity, const std::string& cost,
+  auto compare = [&](const What& what, CheckStatus status, const std::string& cost,
                      const std::string& fix, const auto& value_of) {
     Division division = divide(one, value_of);
     if (division.seen.size() < 2)
       return;
     agree = false;
-    into.add({"D32", severity, what, division.seen, cost, fix, division.fewest});
+    into.add({"D32", status, what, division.seen, cost, fix, division.fewest});
   };
   for (const Subject& subject : k_libraries)
     compare(subject.name == std::string_view("nccl")
                 ? What("nccl_differs", "ranks disagree on the version of nccl")
                 : What("library_differs", "ranks disagree on the version of {library}",
                        {{"library", subject.name}}),
-            subject.severity, subject.cost, subject.fix,
+            subject.status, subject.cost, subject.fix,
             [&](const model::Survey& survey) { return library_version(survey, subject.name); });
-  compare({"ncclprobe_differs", "ranks disagree on the version of ncclprobe"}, Severity::fail,
+  compare({"ncclprobe_differs", "ranks disagree on the version of ncclprobe"}, CheckStatus::fail,
           "supervisors of different builds cannot communicate",
           "install the same ncclprobe on all hosts",
           [](const model::Survey& survey) { return survey.ncclprobe; });
-  compare({"mpi_differs", "ranks disagree on the MPI library"}, Severity::warn, "MPI_Init may hang",
-          "use one MPI on all hosts: mpirun --prefix PATH",
+  compare({"mpi_differs", "ranks disagree on the MPI library"}, CheckStatus::warn,
+          "MPI_Init may hang", "use one MPI on all hosts: mpirun --prefix PATH",
           [](const model::Survey& survey) { return survey.mpi; });
   std::set<std::string> variables; // a separate check covers NCCL's variables
   for (const model::Survey& survey : one.surveys)
@@ -115,7 +115,7 @@ void check_versions_agree(const Case& one, Findings& into) {
   for (const std::string& name : variables) {
     bool of_loader = name.starts_with("LD_");
     compare({"environment_differs", "ranks disagree on {variable}", {{"variable", name}}},
-            of_loader ? Severity::info : Severity::warn,
+            of_loader ? CheckStatus::info : CheckStatus::warn,
             of_loader ? "none, as long as the loaded libraries have the same versions"
                       : "ranks may behave differently",
             fmt::format("give all ranks the same value: mpirun -x {}", name),
@@ -125,22 +125,22 @@ void check_versions_agree(const Case& one, Findings& into) {
             });
   }
   if (agree)
-    into.add({"D32", Severity::ok, {"versions_agree", "all ranks have the same versions"}});
+    into.add({"D32", CheckStatus::ok, {"versions_agree", "all ranks have the same versions"}});
 }
 
 } // namespace
 
-void check_launch(const Case& one, Findings& into) {
+void check_launch(const Case& one, CheckResults& into) {
   std::vector<std::string> seen;
   if (!one.surveys.empty() && !one.surveys.front().mpi.empty())
     seen.push_back(one.surveys.front().mpi);
   if (!one.launcher_problem.empty())
-    into.add({"D01", Severity::fail,
+    into.add({"D01", CheckStatus::fail,
               What("launcher", "{problem}", {{"problem", one.launcher_problem}}), seen,
               "N jobs of one rank run instead of one job of N",
               "start with mpirun, or with srun --mpi=pmix if this Open MPI was built with PMIx"});
   else
-    into.add({"D01", Severity::ok,
+    into.add({"D01", CheckStatus::ok,
               one.surveys.size() > 1
                   ? What("ranks_started", "{ranks} ranks started and exchanged data without CUDA",
                          {{"ranks", one.surveys.size()}})

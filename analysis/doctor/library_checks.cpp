@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // D06: the libraries that are really loaded, against the expected ones.
-#include "analysis/doctor/findings.h"
+#include "analysis/doctor/check_results.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -31,7 +31,7 @@ std::string major_of(const model::MappedLibrary& library) {
   return at == std::string::npos ? "" : library.soname.substr(at + 4);
 }
 
-bool check_doubles(const model::Survey& survey, Findings& into) {
+bool check_doubles(const model::Survey& survey, CheckResults& into) {
   std::map<std::string, std::vector<const model::MappedLibrary*>> by_family;
   for (const model::MappedLibrary& library : survey.process.libraries)
     if (std::string family = family_of(library); !family.empty())
@@ -49,7 +49,7 @@ bool check_doubles(const model::Survey& survey, Findings& into) {
     }
     bool two_majors = majors.size() > 1;
     into.add(survey,
-             {"D06", two_majors ? Severity::fail : Severity::warn,
+             {"D06", two_majors ? CheckStatus::fail : CheckStatus::warn,
               two_majors ? What("two_majors_loaded",
                                 "two major versions of {library} are loaded into one process",
                                 {{"library", family}})
@@ -64,7 +64,7 @@ bool check_doubles(const model::Survey& survey, Findings& into) {
 }
 
 // An RPATH has priority over LD_LIBRARY_PATH; a RUNPATH has not.
-bool check_search_paths(const model::Survey& survey, Findings& into) {
+bool check_search_paths(const model::Survey& survey, CheckResults& into) {
   const model::Setting* path = survey.variable("LD_LIBRARY_PATH");
   if (path == nullptr || path->value.empty())
     return false;
@@ -77,7 +77,7 @@ bool check_search_paths(const model::Survey& survey, Findings& into) {
       found = true;
       into.add(survey,
                {"D06",
-                Severity::info,
+                CheckStatus::info,
                 What("rpath", "{library} has an RPATH, which has priority over LD_LIBRARY_PATH",
                      {{"library", family}}),
                 {fmt::format("{}: RPATH {}", library.path, library.runpath)},
@@ -88,12 +88,12 @@ bool check_search_paths(const model::Survey& survey, Findings& into) {
   return found;
 }
 
-bool check_compat(const model::Survey& survey, Findings& into) {
+bool check_compat(const model::Survey& survey, CheckResults& into) {
   for (const model::MappedLibrary& library : survey.process.libraries)
     if (family_of(library) == "libcuda" && library.path.find("/compat/") != std::string::npos) {
       into.add(survey,
                {"D06",
-                Severity::warn,
+                CheckStatus::warn,
                 {"cuda_compat", "libcuda comes from a cuda-compat package, not from the driver"},
                 {library.path},
                 "forward compatibility: data-centre GPUs only, and NCCL may misjudge the driver "
@@ -106,7 +106,7 @@ bool check_compat(const model::Survey& survey, Findings& into) {
 
 } // namespace
 
-void check_libraries(const Case& one, Findings& into) {
+void check_libraries(const Case& one, CheckResults& into) {
   for (const model::Survey& survey : one.surveys) {
     bool found = check_doubles(survey, into);
     found = check_search_paths(survey, into) || found;
@@ -117,7 +117,7 @@ void check_libraries(const Case& one, Findings& into) {
     for (const model::MappedLibrary& library : survey.process.libraries)
       if (!family_of(library).empty())
         seen.push_back(library.path);
-    into.add(survey, {"D06", Severity::ok,
+    into.add(survey, {"D06", CheckStatus::ok,
                       seen.empty() ? What("none_loaded", "no CUDA or NCCL library is loaded")
                                    : What("loaded_once", "each library is loaded once"),
                       seen});

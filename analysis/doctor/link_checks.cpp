@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // D12, D13: links, and obstacles to GPU-to-GPU access.
+#include "analysis/doctor/check_results.h"
 #include "analysis/doctor/facts.h"
-#include "analysis/doctor/findings.h"
 #include "base/text_layout.h"
 #include "topology/paths.h"
 
@@ -35,7 +35,7 @@ std::vector<topology::NvLinkCount> nvlink_counts(const model::Survey& survey) {
   return counts;
 }
 
-void check_nvlinks(const model::Survey& survey, Findings& into, bool& anything) {
+void check_nvlinks(const model::Survey& survey, CheckResults& into, bool& anything) {
   std::vector<topology::NvLinkHealth> all =
       topology::nvlink_health(nvlink_counts(survey), survey.host->driver.nvswitches > 0);
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -48,7 +48,7 @@ void check_nvlinks(const model::Survey& survey, Findings& into, bool& anything) 
     if (one.state == undecided)
       into.add_host(
           survey, {"D12",
-                   Severity::unknown,
+                   CheckStatus::unknown,
                    {"nvlinks_unknown", "no NVLink is up, and it is unknown whether one should be"},
                    {seen},
                    "",
@@ -57,7 +57,7 @@ void check_nvlinks(const model::Survey& survey, Findings& into, bool& anything) 
       into.add_host(
           survey,
           {"D12",
-           Severity::info,
+           CheckStatus::info,
            {"nvlink_bridges", "each GPU has the same number of NVLinks down: are bridges missing?"},
            {seen},
            "none if no more bridges are installed",
@@ -65,7 +65,7 @@ void check_nvlinks(const model::Survey& survey, Findings& into, bool& anything) 
     else
       into.add_host(survey,
                     {"D12",
-                     Severity::fail,
+                     CheckStatus::fail,
                      {"nvlinks_down", "NVLinks are down"},
                      {seen},
                      one.up == 0 ? "data between these GPUs goes over PCIe or through host memory"
@@ -75,7 +75,7 @@ void check_nvlinks(const model::Survey& survey, Findings& into, bool& anything) 
 }
 
 // GPUs with common NVLinks or a common PCIe tree that may not access each other.
-void check_p2p(const model::Survey& survey, Findings& into, bool& anything) {
+void check_p2p(const model::Survey& survey, CheckResults& into, bool& anything) {
   const topology::Host& host = survey.inventory.topology;
   std::vector<std::string> seen;
   for (const topology::P2pCapability& pair : host.p2p) {
@@ -95,14 +95,14 @@ void check_p2p(const model::Survey& survey, Findings& into, bool& anything) {
   into.add_host(
       survey,
       {"D12",
-       Severity::warn,
+       CheckStatus::warn,
        {"p2p_denied", "GPUs that share NVLinks or a PCIe switch cannot access each other's memory"},
        seen,
        "NCCL sends their data through host memory",
        "nvidia-smi topo -p2p r gives the reason; ncclprobe topo shows the paths"});
 }
 
-void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
+void check_pcie(const model::Survey& survey, CheckResults& into, bool& anything) {
   for (const GpuHealth& gpu : survey.health) {
     bool busy =
         gpu.busy_percent.value_or(0) > 0 && (gpu.throttle_reasons.value_or(k_idle) & k_idle) == 0;
@@ -111,7 +111,7 @@ void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
     anything = anything || state != topology::PcieState::as_expected;
     if (state == topology::PcieState::narrow)
       into.add_host(survey, {"D12",
-                             Severity::warn,
+                             CheckStatus::warn,
                              {"pcie_narrow", "a PCIe link has fewer lanes than it supports"},
                              {seen},
                              "copies to and from the host are slower in proportion",
@@ -119,7 +119,7 @@ void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
     else if (state == topology::PcieState::slow)
       into.add_host(survey,
                     {"D12",
-                     Severity::warn,
+                     CheckStatus::warn,
                      {"pcie_slow", "a busy GPU's PCIe link runs below its maximum generation"},
                      {fmt::format("{}; {} % busy", seen, *gpu.busy_percent)},
                      "copies to and from the host are slower in proportion",
@@ -128,7 +128,7 @@ void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
       into.add_host(
           survey,
           {"D12",
-           Severity::info,
+           CheckStatus::info,
            {"pcie_idle", "PCIe links run below their maximum generation, as is normal when idle"},
            {seen},
            "none if they speed up under load: --deep checks that",
@@ -136,7 +136,7 @@ void check_pcie(const model::Survey& survey, Findings& into, bool& anything) {
     if (gpu.pcie_replays.value_or(0) > k_pcie_replays) {
       anything = true;
       into.add_host(survey, {"D12",
-                             Severity::warn,
+                             CheckStatus::warn,
                              {"pcie_replays", "a PCIe link repeats packets"},
                              {fmt::format("{}: {} replays (our limit: {})", gpu_label(gpu),
                                           *gpu.pcie_replays, k_pcie_replays)},
@@ -178,7 +178,7 @@ Iommu iommu_of(const model::Survey& survey, std::vector<std::string>& seen) {
   return says("iommu=on") && pci.iommu_groups > 0 ? Iommu::translates : Iommu::unknown;
 }
 
-void check_peers(const model::Survey& survey, Findings& into) {
+void check_peers(const model::Survey& survey, CheckResults& into) {
   const model::PciSurvey& pci = survey.host->pci;
   bool any_nvlink =
       std::any_of(survey.health.begin(), survey.health.end(),
@@ -208,7 +208,7 @@ void check_peers(const model::Survey& survey, Findings& into) {
     seen.insert(seen.end(), redirecting.begin(), redirecting.end());
     into.add_host(
         survey,
-        {"D13", concerned ? Severity::warn : Severity::info,
+        {"D13", concerned ? CheckStatus::warn : CheckStatus::info,
          What("acs_redirects",
               "{bridges} PCI bridges redirect peers' traffic to the root complex (ACS)",
               {{"bridges", count}}),
@@ -222,7 +222,7 @@ void check_peers(const model::Survey& survey, Findings& into) {
   if (iommu == Iommu::translates && pci.hypervisor.empty()) {
     into.add_host(survey,
                   {"D13",
-                   concerned ? Severity::warn : Severity::info,
+                   concerned ? CheckStatus::warn : CheckStatus::info,
                    {"iommu_translates", "the IOMMU translates addresses of GPUs or network cards"},
                    seen,
                    "P2P over PCIe may be slow, or give wrong data",
@@ -230,7 +230,7 @@ void check_peers(const model::Survey& survey, Findings& into) {
     return;
   }
   auto unknown = [&](const What& what, const char* fix) {
-    into.add_host(survey, {"D13", Severity::unknown, what, seen, "", fix});
+    into.add_host(survey, {"D13", CheckStatus::unknown, what, seen, "", fix});
   };
   if (!pci.hypervisor.empty())
     unknown({"guest", "a guest cannot see what its hypervisor does between devices"}, "");
@@ -248,7 +248,7 @@ void check_peers(const model::Survey& survey, Findings& into) {
   else
     into.add_host(
         survey,
-        {"D13", Severity::ok,
+        {"D13", CheckStatus::ok,
          iommu == Iommu::off
              ? What("iommu_off", "nothing redirects traffic between devices; no IOMMU is in use")
          : iommu == Iommu::passes
@@ -258,7 +258,7 @@ void check_peers(const model::Survey& survey, Findings& into) {
          seen});
 }
 
-void check_untold(const model::Survey& survey, Findings& into, bool anything) {
+void check_untold(const model::Survey& survey, CheckResults& into, bool anything) {
   std::vector<std::string> untold;
   bool any_nvlink = false;
   for (const GpuHealth& gpu : survey.health) {
@@ -271,7 +271,7 @@ void check_untold(const model::Survey& survey, Findings& into, bool anything) {
   }
   if (!untold.empty())
     into.add_host(survey, {"D12",
-                           Severity::unknown,
+                           CheckStatus::unknown,
                            {"links_unknown", "NVML does not report all of the GPUs' links"},
                            untold,
                            "",
@@ -279,7 +279,7 @@ void check_untold(const model::Survey& survey, Findings& into, bool anything) {
   else if (!anything && !survey.health.empty())
     into.add_host(
         survey,
-        {"D12", Severity::ok,
+        {"D12", CheckStatus::ok,
          any_nvlink ? What("links_right",
                            "all NVLinks are up, PCIe links have their maximum width and speed")
                     : What("pcie_right",
@@ -288,7 +288,7 @@ void check_untold(const model::Survey& survey, Findings& into, bool anything) {
 
 } // namespace
 
-void check_links(const Case& one, Findings& into) {
+void check_links(const Case& one, CheckResults& into) {
   for (const model::Survey& survey : one.surveys) {
     if (!survey.host)
       continue;

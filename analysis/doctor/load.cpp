@@ -53,7 +53,7 @@ std::optional<Course> course_of(const std::vector<Condition>& readings) {
   return course;
 }
 
-void check_course(int rank, const Course& course, Findings& into) {
+void check_course(int rank, const Course& course, CheckResults& into) {
   std::string seen = fmt::format(
       "rank {}: {} MHz at the start, {} MHz after {:.0f} s; at most {} C and {} W; slowed by: {}",
       rank, course.first_mhz, course.last_mhz, course.lasted_s, shown(course.hottest_c),
@@ -62,7 +62,7 @@ void check_course(int rank, const Course& course, Findings& into) {
   bool slower = course.last_mhz < course.first_mhz * (1 - k_noticeable_share);
   if (slower || slowed)
     into.add({"D22",
-              slower ? Severity::warn : Severity::info,
+              slower ? CheckStatus::warn : CheckStatus::info,
               slower ? What("clocks_drop", "clocks drop under sustained load")
                      : What("slowed_under_load", "something slowed a GPU down under load"),
               {seen},
@@ -73,7 +73,7 @@ void check_course(int rank, const Course& course, Findings& into) {
               {rank}});
   else
     into.add({"D22",
-              Severity::ok,
+              CheckStatus::ok,
               {"clocks_constant", "clocks stay constant under sustained load"},
               {seen},
               "",
@@ -81,12 +81,12 @@ void check_course(int rank, const Course& course, Findings& into) {
               {rank}});
 }
 
-void check_pcie(const model::Survey& survey, const model::GpuHealth& gpu, Findings& into) {
+void check_pcie(const model::Survey& survey, const model::GpuHealth& gpu, CheckResults& into) {
   if (pcie_state(gpu, topology::Load::busy) != topology::PcieState::as_expected)
     into.add_host(
         survey,
         {"D12",
-         Severity::fail,
+         CheckStatus::fail,
          {"pcie_degraded_under_load", "a PCIe link stays degraded under load"},
          {gpu_label(gpu) + ": " + pcie_text(gpu)},
          "copies to and from the host, and to GPUs without NVLink, are slower in proportion",
@@ -95,7 +95,7 @@ void check_pcie(const model::Survey& survey, const model::GpuHealth& gpu, Findin
 
 } // namespace
 
-void check_load(const Case& one, Findings& into) {
+void check_load(const Case& one, CheckResults& into) {
   for (const SmokeTest& smoke_test : one.smoke_tests)
     for (const SmokeTestCell& cell : smoke_test.cells) {
       std::map<int, std::vector<Condition>> by_rank;

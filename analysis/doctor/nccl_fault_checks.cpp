@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // D35: known faults of the loaded NCCL, from its release notes.
+#include "analysis/doctor/check_results.h"
 #include "analysis/doctor/facts.h"
-#include "analysis/doctor/findings.h"
 
 namespace ncclprobe::analysis::doctor {
 
 // Some circumstances of a fault are not visible here. It is therefore named without a warning.
-void check_nccl_faults(const Case& one, Findings& into) {
+void check_nccl_faults(const Case& one, CheckResults& into) {
   for (const model::Survey& survey : one.surveys) {
     const model::Library* nccl = survey.inventory.library("nccl");
     auto version = knowledge::parse_version(nccl == nullptr ? "" : nccl->version);
@@ -23,14 +23,14 @@ void check_nccl_faults(const Case& one, Findings& into) {
           any = true;
           into.add(
               survey,
-              {"D35", Severity::info,
+              {"D35", CheckStatus::info,
                What("nccl_fault", "NCCL {version} has a known fault: it {fault} ({when})",
                     {{"version", version->text()}, {"fault", fault->what}, {"when", fault->when}}),
                seen, "", fault->way_out});
         }
     if (!any)
       into.add(survey,
-               {"D35", Severity::ok,
+               {"D35", CheckStatus::ok,
                 What("no_nccl_fault", "NCCL {version} has no known fault that affects these GPUs",
                      {{"version", version->text()}}),
                 seen});

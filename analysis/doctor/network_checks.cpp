@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // RDMA, and the interfaces that NCCL would choose.
+#include "analysis/doctor/check_results.h"
 #include "analysis/doctor/facts.h"
-#include "analysis/doctor/findings.h"
 #include "analysis/doctor/interface_choice.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::string describe(const model::NetworkInterface& interface) {
   return text;
 }
 
-void check_interfaces(const Case& one, const model::Survey& survey, Findings& into) {
+void check_interfaces(const Case& one, const model::Survey& survey, CheckResults& into) {
   const model::HostSurvey* host = one.host_of(survey);
   if (host == nullptr)
     return;
@@ -42,7 +42,7 @@ void check_interfaces(const Case& one, const model::Survey& survey, Findings& in
                                  interface.running ? "" : " (not running)"));
     into.add(
         survey,
-        {"D18", Severity::fail,
+        {"D18", CheckStatus::fail,
          names.empty()
              ? What("no_interface", "no network interface that NCCL could use is running")
              : What("socket_ifname_matches_none",
@@ -60,7 +60,7 @@ void check_interfaces(const Case& one, const model::Survey& survey, Findings& in
   if (several && local_only) {
     into.add(
         survey,
-        {"D18", Severity::fail,
+        {"D18", CheckStatus::fail,
          What("interface_local",
               "NCCL would use {interface} to connect to other hosts, but it reaches only "
               "this host",
@@ -69,20 +69,20 @@ void check_interfaces(const Case& one, const model::Survey& survey, Findings& in
          "export NCCL_SOCKET_IFNAME=NAME with an interface that the hosts share (ip -br addr)"});
     return;
   }
-  into.add(survey, {"D18", Severity::ok,
+  into.add(survey, {"D18", CheckStatus::ok,
                     What("interface_chosen", "NCCL would use {interface} ({rule})",
                          {{"interface", first.name}, {"rule", choice.rule}}),
                     seen});
 }
 
-void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
+void check_rdma(const Case& one, const model::Survey& survey, CheckResults& into) {
   const model::HostSurvey& host = *survey.host;
   if (host.rdma.empty()) {
     bool several = count_hosts(one) > 1;
     into.add_host(
         survey,
         {"D19",
-         Severity::info,
+         CheckStatus::info,
          {"rdma_none", "no RDMA adapter is visible: between hosts NCCL would use TCP sockets"},
          {"/sys/class/infiniband is empty"},
          several ? "bandwidth between hosts is limited to TCP on one interface" : ""});
@@ -103,14 +103,14 @@ void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
   }
   if (up.empty())
     into.add_host(survey, {"D19",
-                           Severity::warn,
+                           CheckStatus::warn,
                            {"rdma_no_port", "no RDMA adapter has an active port"},
                            down,
                            "NCCL falls back to TCP sockets",
                            "ibstat; check cables and subnet manager"});
   else if (!down.empty())
     into.add_host(survey, {"D19",
-                           Severity::info,
+                           CheckStatus::info,
                            {"rdma_some_ports", "some RDMA ports are not active"},
                            down,
                            "if they belong to a rail, its GPUs use another rail",
@@ -118,7 +118,7 @@ void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
   if (!nameless.empty())
     into.add_host(survey,
                   {"D19",
-                   Severity::warn,
+                   CheckStatus::warn,
                    {"roce_without_gid", "active RoCE ports have no GID"},
                    nameless,
                    "NCCL cannot connect over them: RDMA needs a GID as its address",
@@ -126,7 +126,7 @@ void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
                    "network (docker run --network host), because GIDs belong to it"});
   if (rates.size() > 1)
     into.add_host(survey, {"D19",
-                           Severity::warn,
+                           CheckStatus::warn,
                            {"rdma_rates_differ", "active RDMA ports run at different rates"},
                            up,
                            "rings run at the speed of the slowest",
@@ -136,7 +136,7 @@ void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
                   [](const std::string& file) { return file.starts_with("/dev/infiniband"); });
   if (!up.empty() && !files)
     into.add_host(survey, {"D19",
-                           Severity::fail,
+                           CheckStatus::fail,
                            {"rdma_no_device_files", "the RDMA adapters' device files do not exist"},
                            {"/sys/class/infiniband shows adapters, /dev/infiniband has no uverbs"},
                            "verbs cannot be used: NCCL falls back to TCP sockets",
@@ -152,7 +152,7 @@ void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
     into.add_host(
         survey,
         {"D19",
-         dmabuf ? Severity::info : Severity::warn,
+         dmabuf ? CheckStatus::info : CheckStatus::warn,
          dmabuf ? What("peermem_missing_dmabuf",
                        "nvidia_peermem is not loaded; the open driver can use DMA-BUF instead")
                 : What("peermem_missing", "nvidia_peermem is not loaded"),
@@ -161,7 +161,7 @@ void check_rdma(const Case& one, const model::Survey& survey, Findings& into) {
          dmabuf ? "" : "modprobe nvidia_peermem"});
   } else if (down.empty() && files && rates.size() <= 1 && nameless.empty()) {
     into.add_host(survey,
-                  {"D19", Severity::ok, {"rdma_ports_active", "all RDMA ports are active"}, up});
+                  {"D19", CheckStatus::ok, {"rdma_ports_active", "all RDMA ports are active"}, up});
   }
 }
 
@@ -173,7 +173,7 @@ bool has_active_rdma(const Case& one) {
 }
 
 // The network that NCCL chose in the trial, according to its log.
-void check_chosen(const Case& one, const SmokeTest& smoke_test, Findings& into) {
+void check_chosen(const Case& one, const SmokeTest& smoke_test, CheckResults& into) {
   std::set<std::string> names;
   std::vector<std::string> groups;
   std::string only; // of one group
@@ -190,7 +190,7 @@ void check_chosen(const Case& one, const SmokeTest& smoke_test, Findings& into) 
   std::vector<std::string> seen = smoke_test.networks.front().lines;
   if (names.size() > 1) {
     into.add({"D19",
-              Severity::fail,
+              CheckStatus::fail,
               {"networks_differ", "ranks chose different networks"},
               groups,
               "ranks of different hosts cannot connect to each other",
@@ -202,9 +202,9 @@ void check_chosen(const Case& one, const SmokeTest& smoke_test, Findings& into) 
   if (groups.size() > 1)
     seen.insert(seen.begin(), groups.begin(), groups.end());
   if (*names.begin() == "Socket" && has_active_rdma(one)) {
-    Finding finding{
+    CheckResult finding{
         "D19",
-        count_hosts(one) > 1 ? Severity::warn : Severity::info,
+        count_hosts(one) > 1 ? CheckStatus::warn : CheckStatus::info,
         {"sockets_despite_rdma", "NCCL chose TCP sockets, although RDMA ports are active"},
         seen,
         "bandwidth between hosts is limited to TCP",
@@ -213,13 +213,13 @@ void check_chosen(const Case& one, const SmokeTest& smoke_test, Findings& into) 
     finding.symptom = Symptom::detour;
     into.add(std::move(finding));
   } else
-    into.add({"D19", Severity::info,
+    into.add({"D19", CheckStatus::info,
               What("network_used", "NCCL's network here: {networks}", {{"networks", text}}), seen});
 }
 
 } // namespace
 
-void check_network(const Case& one, Findings& into) {
+void check_network(const Case& one, CheckResults& into) {
   for (const model::Survey& survey : one.surveys) {
     check_interfaces(one, survey, into);
     if (survey.host)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // D07: whether every rank on a host has its own GPU.
-#include "analysis/doctor/findings.h"
+#include "analysis/doctor/check_results.h"
 
 #include <algorithm>
 #include <map>
@@ -73,10 +73,10 @@ constexpr const char* k_show_all =
     "make all GPUs of the host visible to every rank (no --gpus-per-task, no CUDA_VISIBLE_DEVICES "
     "for one rank), and choose by local rank";
 
-Finding finding_of(const Dealt& dealt) {
+CheckResult finding_of(const Dealt& dealt) {
   if (dealt.one_shown_to_each() && !dealt.good())
     return {"D07",
-            Severity::warn,
+            CheckStatus::warn,
             {"one_gpu_each",
              "every rank sees only one GPU, each a different one: ncclprobe cannot assign them"},
             dealt.only,
@@ -87,17 +87,17 @@ Finding finding_of(const Dealt& dealt) {
             dealt.without};
   if (!dealt.sharing.empty())
     return {"D07",
-            Severity::fail,
+            CheckStatus::fail,
             {"gpu_shared_by_ranks", "ranks on one host share a GPU"},
             dealt.seen,
             "NCCL rejects two ranks on one GPU: 'Duplicate GPU detected'",
             k_show_all,
             dealt.sharing};
   if (dealt.without.empty())
-    return {"D07", Severity::ok, {"own_gpu_each", "every rank has its own GPU"}, dealt.seen};
+    return {"D07", CheckStatus::ok, {"own_gpu_each", "every rank has its own GPU"}, dealt.seen};
   bool enough = dealt.visible.size() >= dealt.ranks;
   return {"D07",
-          Severity::fail,
+          CheckStatus::fail,
           {"rank_without_gpu", "some ranks have no GPU of their own"},
           dealt.seen,
           enough ? fmt::format("{}; there are {} GPUs for {} ranks, but not every rank sees all",
@@ -107,7 +107,7 @@ Finding finding_of(const Dealt& dealt) {
           dealt.without};
 }
 
-void check_order(const std::vector<const model::Survey*>& surveys, Findings& into) {
+void check_order(const std::vector<const model::Survey*>& surveys, CheckResults& into) {
   const model::Survey& first = *surveys.front();
   std::set<std::string> models;
   for (const model::CudaDevice& gpu : first.inventory.gpus)
@@ -117,7 +117,7 @@ void check_order(const std::vector<const model::Survey*>& surveys, Findings& int
   });
   if (models.size() > 1 && !by_address)
     into.add_host(first, {"D07",
-                          Severity::warn,
+                          CheckStatus::warn,
                           {"gpus_by_speed", "CUDA numbers the GPUs by speed, unlike nvidia-smi"},
                           {"CUDA_DEVICE_ORDER is not PCI_BUS_ID, and the GPUs differ"},
                           "CUDA_VISIBLE_DEVICES=0 may select another GPU than nvidia-smi's 0",
@@ -126,7 +126,7 @@ void check_order(const std::vector<const model::Survey*>& surveys, Findings& int
 
 } // namespace
 
-void check_rank_gpus(const Case& one, Findings& into) {
+void check_rank_gpus(const Case& one, CheckResults& into) {
   std::map<std::string, std::vector<const model::Survey*>> by_host;
   bool any = false;
   for (const model::Survey& survey : one.surveys) {
@@ -141,12 +141,12 @@ void check_rank_gpus(const Case& one, Findings& into) {
     std::set<std::string> lists;
     for (const model::Survey* survey : surveys)
       lists.insert(value_or_not_set(*survey, "CUDA_VISIBLE_DEVICES"));
-    Finding finding = finding_of(dealt);
-    if (lists.size() < 2 || finding.severity != Severity::ok)
+    CheckResult finding = finding_of(dealt);
+    if (lists.size() < 2 || finding.status != CheckStatus::ok)
       into.add_host(first, std::move(finding));
     else
       into.add_host(first, {"D07",
-                            Severity::warn,
+                            CheckStatus::warn,
                             {"visible_devices_differ",
                              "ranks on one host have different CUDA_VISIBLE_DEVICES"},
                             {lists.begin(), lists.end()},

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // D21, D23, D25, D27: a real kernel and a real collective.
+#include "analysis/doctor/check_results.h"
 #include "analysis/doctor/facts.h"
-#include "analysis/doctor/findings.h"
 #include "base/readable_bytes.h"
 #include "base/text_layout.h"
 #include "workload/nccl_version.h"
@@ -56,7 +56,7 @@ std::string what_ran(const SmokeTest& smoke_test) {
 }
 
 // The base cell decides whether collectives work; each further feature has its own check.
-void check_end_to_end(const SmokeTest& smoke_test, Findings& into) {
+void check_end_to_end(const SmokeTest& smoke_test, CheckResults& into) {
   std::vector<std::string> seen;
   model::Outcome worst = smoke_test.cells.empty() ? smoke_test.outcome : model::Outcome{};
   for (const SmokeTestCell& cell : smoke_test.cells)
@@ -68,7 +68,7 @@ void check_end_to_end(const SmokeTest& smoke_test, Findings& into) {
   if (crashed_elsewhere)
     worst = smoke_test.outcome;
   if (worst.ok()) {
-    into.add({"D27", Severity::ok,
+    into.add({"D27", CheckStatus::ok,
               What("all_reduce_ran", "{what} {where}",
                    {{"what", what_ran(smoke_test)}, {"where", where_it_ran(smoke_test)}}),
               seen});
@@ -76,7 +76,7 @@ void check_end_to_end(const SmokeTest& smoke_test, Findings& into) {
   }
   if (worst.kind == OutcomeKind::not_run) {
     into.add({"D27",
-              Severity::unknown,
+              CheckStatus::unknown,
               {"collective_not_run", "the collective was not run"},
               {worst.reason}});
     return;
@@ -85,18 +85,19 @@ void check_end_to_end(const SmokeTest& smoke_test, Findings& into) {
     seen.push_back(smoke_test.outcome.reason);
   seen.insert(seen.end(), smoke_test.last_words.begin(), smoke_test.last_words.end());
   bool wrong = worst.kind == OutcomeKind::wrong_data;
-  Finding finding{"D27",
-                  Severity::fail,
-                  wrong ? What("all_reduce_wrong", "an all-reduce delivers wrong data ({test})",
-                               {{"test", smoke_test.name}})
-                        : What("all_reduce_fails", "an all-reduce does not run ({test}): {outcome}",
-                               {{"test", smoke_test.name}, {"outcome", worst.kind}}),
-                  seen,
-                  wrong ? "every result of this machine is in doubt"
-                        : "collectives do not run here with these libraries and this environment",
-                  "NCCL_DEBUG=INFO ncclprobe run --collectives all_reduce --sizes 1M --no-sweep "
-                  "2>&1 | ncclprobe doctor --log -",
-                  worst.ranks};
+  CheckResult finding{
+      "D27",
+      CheckStatus::fail,
+      wrong ? What("all_reduce_wrong", "an all-reduce delivers wrong data ({test})",
+                   {{"test", smoke_test.name}})
+            : What("all_reduce_fails", "an all-reduce does not run ({test}): {outcome}",
+                   {{"test", smoke_test.name}, {"outcome", worst.kind}}),
+      seen,
+      wrong ? "every result of this machine is in doubt"
+            : "collectives do not run here with these libraries and this environment",
+      "NCCL_DEBUG=INFO ncclprobe run --collectives all_reduce --sizes 1M --no-sweep "
+      "2>&1 | ncclprobe doctor --log -",
+      worst.ranks};
   finding.symptom =
       ended_before_its_cells(smoke_test) ? Symptom::did_not_start : symptom_of(worst.kind);
   into.add(std::move(finding));
@@ -127,7 +128,7 @@ std::string fix_of(const Capability& capability, const std::optional<int>& nccl)
 }
 
 void check_capability(const SmokeTest& smoke_test, const Capability& capability,
-                      const std::optional<int>& nccl, Findings& into) {
+                      const std::optional<int>& nccl, CheckResults& into) {
   for (const SmokeTestCell& cell : smoke_test.cells) {
     if (!capability.is_it(cell))
       continue;
@@ -138,18 +139,18 @@ void check_capability(const SmokeTest& smoke_test, const Capability& capability,
     std::string seen = text_of(smoke_test, cell);
     if (cell.outcome.ok())
       into.add({id,
-                Severity::ok,
+                CheckStatus::ok,
                 What("feature_works", "{feature} works", {{"feature", capability.what}}),
                 {seen}});
     else if (cell.outcome.kind == OutcomeKind::skipped) // its reason says what is missing
       into.add({id,
-                Severity::info,
+                CheckStatus::info,
                 What("feature_unavailable", "{feature} is not available here",
                      {{"feature", capability.what}}),
                 {seen}});
     else if (cell.outcome.kind != OutcomeKind::not_run)
       into.add({id,
-                Severity::warn,
+                CheckStatus::warn,
                 What("feature_fails", "{feature} does not work", {{"feature", capability.what}}),
                 {seen},
                 "programs that use it fail, or fall back",
@@ -159,7 +160,7 @@ void check_capability(const SmokeTest& smoke_test, const Capability& capability,
 }
 
 // The algorithms that NCCL chose for the sizes that ran, according to its log.
-void check_algorithms(const SmokeTest& smoke_test, Findings& into) {
+void check_algorithms(const SmokeTest& smoke_test, CheckResults& into) {
   std::map<std::tuple<std::string, std::uint64_t, std::string>, std::string> by_size; // one line
   for (const ChosenAlgorithm& one : smoke_test.algorithms) {
     if (!is_named(one))
@@ -184,7 +185,7 @@ void check_algorithms(const SmokeTest& smoke_test, Findings& into) {
     before = function;
     seen.push_back(line);
   }
-  into.add({"D23", Severity::info,
+  into.add({"D23", CheckStatus::info,
             What("algorithms", "NCCL chose, {where}: {choices}",
                  {{"where", where_it_ran(smoke_test)}, {"choices", choices}}),
             seen, "", "ncclprobe run --proof shows it for every size"});
@@ -192,21 +193,23 @@ void check_algorithms(const SmokeTest& smoke_test, Findings& into) {
 
 } // namespace
 
-void check_smoke_tests(const Case& one, Findings& into) {
+void check_smoke_tests(const Case& one, CheckResults& into) {
   // A backend that was chosen automatically has a reason; one that the user requested but cannot
   // have has none.
   bool refused = !one.backend.empty() && one.backend_reason.empty();
   if (one.smoke_tests.empty() && refused)
     into.add({"D27",
-              Severity::fail,
+              CheckStatus::fail,
               What("backend_unavailable", "the requested {backend} backend cannot run here",
                    {{"backend", one.backend}}),
               {one.not_tested},
               "no run with this backend can start",
               "ncclprobe doctor without --backend chooses one that works on this host"});
   else if (one.smoke_tests.empty())
-    into.add(
-        {"D27", Severity::unknown, {"no_collective", "no collective was run"}, {one.not_tested}});
+    into.add({"D27",
+              CheckStatus::unknown,
+              {"no_collective", "no collective was run"},
+              {one.not_tested}});
   for (const SmokeTest& smoke_test : one.smoke_tests) {
     if (smoke_test.name == k_copies)
       continue;

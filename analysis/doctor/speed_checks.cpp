@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // D34: whether the measured collective is as fast as on comparable machines.
-#include "analysis/doctor/findings.h"
+#include "analysis/doctor/check_results.h"
 #include "analysis/reference/reference_range.h"
 #include "base/text_layout.h"
 
@@ -27,21 +27,21 @@ bool turns_nvls_off(const model::Survey& survey) {
 }
 
 // An estimate from the links' ceilings is weaker evidence than published measurements.
-Severity severity_of(const RangeVerdict& verdict) {
+CheckStatus status_of(const RangeVerdict& verdict) {
   switch (verdict.verdict) {
   case RangeLevel::normal:
-    return Severity::ok;
+    return CheckStatus::ok;
   case RangeLevel::low:
-    return verdict.estimate ? Severity::info : Severity::warn;
+    return verdict.estimate ? CheckStatus::info : CheckStatus::warn;
   case RangeLevel::broken:
-    return verdict.estimate ? Severity::warn : Severity::fail;
+    return verdict.estimate ? CheckStatus::warn : CheckStatus::fail;
   default:
-    return Severity::info;
+    return CheckStatus::info;
   }
 }
 
 void judge(const SmokeTest& smoke_test, const SmokeTestCell& cell, const NodeLinks& links,
-           bool nvls_off, Findings& into) {
+           bool nvls_off, CheckResults& into) {
   MeasuredFigure figure{{.collective = cell.label.workload()},
                         cell.label.bytes,
                         smoke_test.ranks,
@@ -63,9 +63,9 @@ void judge(const SmokeTest& smoke_test, const SmokeTestCell& cell, const NodeLin
   std::string causes; // a fitting ceiling, but no measurement
   for (std::size_t i = 0; i < verdict.causes.size() && i < k_causes; ++i)
     causes += fmt::format("{}{}. {}", i == 0 ? "" : "; ", i + 1, verdict.causes[i]);
-  Severity severity = severity_of(verdict);
-  bool bad = severity >= Severity::warn;
-  into.add({"D34", severity,
+  CheckStatus status = status_of(verdict);
+  bool bad = status >= CheckStatus::warn;
+  into.add({"D34", status,
             verdict.verdict == RangeLevel::unknown
                 ? What("no_reference", "{what}: there is no reference value to compare it with",
                        std::move(values))
@@ -80,7 +80,7 @@ void judge(const SmokeTest& smoke_test, const SmokeTestCell& cell, const NodeLin
 
 } // namespace
 
-void check_speed(const Case& one, Findings& into) {
+void check_speed(const Case& one, CheckResults& into) {
   if (one.surveys.empty() || one.backend != "nvidia" || !on_one_host(one))
     return; // published results between hosts do not apply to this network
   auto links = node_links(one.surveys.front().inventory);
@@ -92,7 +92,7 @@ void check_speed(const Case& one, Findings& into) {
         judge(smoke_test, cell, *links, turns_nvls_off(one.surveys.front()), into);
       else if (cell.label.bytes >= k_measured_bytes && cell.outcome.kind == OutcomeKind::skipped)
         into.add({"D34",
-                  Severity::info,
+                  CheckStatus::info,
                   What("not_measured", "the {collective} of {mib} MiB was not measured",
                        {{"collective", cell.label.workload()}, {"mib", cell.label.bytes >> 20}}),
                   {cell.outcome.reason}});

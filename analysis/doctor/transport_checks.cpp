@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // D12 for NCCL: whether it uses the best transport that the topology allows.
-#include "analysis/doctor/findings.h"
+#include "analysis/doctor/check_results.h"
 #include "topology/paths.h"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ Passed passed_by(const model::HostInventory& on, const ChosenTransport& chosen) 
                       access == true ? ", and CUDA can access the other GPU's memory" : "")};
 }
 
-void judge(const Case& one, const SmokeTest& smoke_test, Findings& into) {
+void judge(const Case& one, const SmokeTest& smoke_test, CheckResults& into) {
   std::size_t direct = 0;
   std::size_t within = 0;
   std::vector<std::string> near;
@@ -86,9 +86,9 @@ void judge(const Case& one, const SmokeTest& smoke_test, Findings& into) {
       (passed.what == Better::near ? near : far).push_back(std::move(passed.seen));
   }
   if (!near.empty()) {
-    Finding finding{
+    CheckResult finding{
         "D12",
-        Severity::warn,
+        CheckStatus::warn,
         {"p2p_unused",
          "NCCL uses host memory or the network although the GPUs can access each other directly"},
         near,
@@ -100,14 +100,14 @@ void judge(const Case& one, const SmokeTest& smoke_test, Findings& into) {
   }
   if (!far.empty())
     into.add({"D12",
-              Severity::info,
+              CheckStatus::info,
               {"p2p_unused_over_cpu",
                "NCCL does not use direct access between GPUs whose path leads through the CPU"},
               far,
               "usually none: NCCL uses direct access only up to a distance (NCCL_P2P_LEVEL)",
               "NCCL_P2P_LEVEL=SYS ncclprobe run, compared with a run without it"});
   if (direct > 0 && direct == within)
-    into.add({"D12", Severity::ok,
+    into.add({"D12", CheckStatus::ok,
               What("p2p_used",
                    "NCCL connects the GPUs of a host directly (P2P), {connections} connections",
                    {{"connections", direct}})});
@@ -115,7 +115,7 @@ void judge(const Case& one, const SmokeTest& smoke_test, Findings& into) {
 
 } // namespace
 
-void check_transports(const Case& one, Findings& into) {
+void check_transports(const Case& one, CheckResults& into) {
   for (const SmokeTest& smoke_test : one.smoke_tests)
     judge(one, smoke_test, into);
 }

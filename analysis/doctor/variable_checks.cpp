@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // D14: NCCL's variables, from the environment and from its files.
+#include "analysis/doctor/check_results.h"
 #include "analysis/doctor/facts.h"
-#include "analysis/doctor/findings.h"
 #include "workload/nccl_values.h"
 
 #include <algorithm>
@@ -49,73 +49,75 @@ struct Leftover {
   std::string_view name;
   std::string_view value; // "": any
   const char* cost;
-  Severity severity;
+  CheckStatus status;
   const char* shows_as = ""; // words in the evidence of its consequences
 };
 constexpr const char* k_not_direct = ": via "; // transport other than P2P
 constexpr Leftover k_leftovers[] = {
     {"NCCL_P2P_DISABLE", "1",
      "GPUs exchange data through host memory, or the network, instead of NVLink or PCIe",
-     Severity::warn, k_not_direct},
+     CheckStatus::warn, k_not_direct},
     {"NCCL_SHM_DISABLE", "1", "ranks on one host without P2P communicate over the network",
-     Severity::warn},
-    {"NCCL_IB_DISABLE", "1", "RDMA adapters are not used: TCP between hosts", Severity::warn,
+     CheckStatus::warn},
+    {"NCCL_IB_DISABLE", "1", "RDMA adapters are not used: TCP between hosts", CheckStatus::warn,
      "network Socket"},
-    {"NCCL_NVLS_ENABLE", "0", "no reduction in the switch: all-reduce is slower", Severity::info},
-    {"NCCL_CUMEM_ENABLE", "0", "no NVLS, no registered buffers over cuMem", Severity::info},
-    {"NCCL_DEBUG", "TRACE", "NCCL logs every call: higher latency", Severity::warn},
-    {"NCCL_DEBUG", "INFO", "NCCL logs its start: low cost, large logs", Severity::info},
+    {"NCCL_NVLS_ENABLE", "0", "no reduction in the switch: all-reduce is slower",
+     CheckStatus::info},
+    {"NCCL_CUMEM_ENABLE", "0", "no NVLS, no registered buffers over cuMem", CheckStatus::info},
+    {"NCCL_DEBUG", "TRACE", "NCCL logs every call: higher latency", CheckStatus::warn},
+    {"NCCL_DEBUG", "INFO", "NCCL logs its start: low cost, large logs", CheckStatus::info},
     {"NCCL_CHECK_POINTERS", "1",
-     "NCCL asks the driver about the pointers of every call: higher latency", Severity::warn},
-    {"NCCL_LAUNCH_MODE", "GROUP", "cooperative launches: slower, and deprecated", Severity::warn},
-    {"NCCL_NET_GDR_LEVEL", "LOC", "no GPUDirect RDMA", Severity::warn},
-    {"NCCL_P2P_LEVEL", "LOC", "no P2P between GPUs", Severity::warn, k_not_direct},
+     "NCCL asks the driver about the pointers of every call: higher latency", CheckStatus::warn},
+    {"NCCL_LAUNCH_MODE", "GROUP", "cooperative launches: slower, and deprecated",
+     CheckStatus::warn},
+    {"NCCL_NET_GDR_LEVEL", "LOC", "no GPUDirect RDMA", CheckStatus::warn},
+    {"NCCL_P2P_LEVEL", "LOC", "no P2P between GPUs", CheckStatus::warn, k_not_direct},
     {"NCCL_RUNTIME_CONNECT", "0", "NCCL sets up all connections at the start: slower, more memory",
-     Severity::info},
+     CheckStatus::info},
     {"NCCL_ALGO", "", "NCCL can no longer choose by size: best at one size, worse at others",
-     Severity::info},
+     CheckStatus::info},
     {"NCCL_PROTO", "",
      "NCCL can no longer choose by size; LL128 corrupts data where NCCL would not use it",
-     Severity::info},
-    {"NCCL_TOPO_FILE", "", "NCCL uses this file instead of the real topology", Severity::info},
+     CheckStatus::info},
+    {"NCCL_TOPO_FILE", "", "NCCL uses this file instead of the real topology", CheckStatus::info},
     {"NCCL_GRAPH_FILE", "", "NCCL uses these rings instead of searching for the best",
-     Severity::warn},
+     CheckStatus::warn},
 };
 
 // `bad`: names that other findings cover.
 void check_leftovers(const model::Survey& survey, const Variables& all,
-                     const std::set<std::string>& bad, Findings& into, bool& anything) {
+                     const std::set<std::string>& bad, CheckResults& into, bool& anything) {
   for (const Leftover& leftover : k_leftovers) {
     auto found = all.find(std::string(leftover.name));
     if (found == all.end() || bad.contains(found->first) ||
         (!leftover.value.empty() && found->second.value != leftover.value))
       continue;
     anything = true;
-    Finding finding{"D14",
-                    leftover.severity,
-                    What("variable_set", "{variable}={value} is set",
-                         {{"variable", found->first}, {"value", found->second.value}}),
-                    {evidence(found->first, found->second)},
-                    leftover.cost,
-                    remedy(found->first, found->second)};
+    CheckResult finding{"D14",
+                        leftover.status,
+                        What("variable_set", "{variable}={value} is set",
+                             {{"variable", found->first}, {"value", found->second.value}}),
+                        {evidence(found->first, found->second)},
+                        leftover.cost,
+                        remedy(found->first, found->second)};
     if (*leftover.shows_as != '\0')
       finding.shows_as = {leftover.shows_as};
     into.add(survey, std::move(finding));
   }
 }
 
-Severity severity_of(const workload::Judgement& judgement, const std::string& name,
-                     const workload::NcclPlace& place) {
+CheckStatus status_of(const workload::Judgement& judgement, const std::string& name,
+                      const workload::NcclPlace& place) {
   using enum workload::Reading;
   switch (judgement.reading) {
   case refused: // the installed NCCL does not read it, so nothing fails
-    return place.version ? Severity::fail : Severity::warn;
+    return place.version ? CheckStatus::fail : CheckStatus::warn;
   case uncertain: // names may be a plugin's
-    return find_variable(name) != nullptr ? Severity::warn : Severity::info;
+    return find_variable(name) != nullptr ? CheckStatus::warn : CheckStatus::info;
   case unset:
-    return Severity::info;
+    return CheckStatus::info;
   default:
-    return Severity::warn;
+    return CheckStatus::warn;
   }
 }
 
@@ -141,7 +143,7 @@ bool nccl_ran(const Case& one) {
 
 // Names that NCCL does not read as they are.
 std::set<std::string> check_values_of(const Case& one, const model::Survey& survey,
-                                      const Variables& all, Findings& into, bool& anything) {
+                                      const Variables& all, CheckResults& into, bool& anything) {
   std::set<std::string> bad;
   workload::NcclPlace place = nccl_place(one, survey);
   workload::Variables environment;
@@ -155,20 +157,20 @@ std::set<std::string> check_values_of(const Case& one, const model::Survey& surv
     anything = true;
     if (judgement.reading >= workload::Reading::misread)
       bad.insert(name);
-    Finding finding{"D14",
-                    severity_of(judgement, name, place),
-                    What("variable_misread", "{judgement}",
-                         {{"judgement", workload::headline(setting, judgement, place)},
-                          {"variable", name},
-                          {"value", seen.value},
-                          {"reading", judgement.reading}}),
-                    {evidence(name, seen)},
-                    judgement.outcome,
-                    fix_of(name, seen, judgement.better)};
-    if (finding.severity == Severity::info) // a plugin may read it
+    CheckResult finding{"D14",
+                        status_of(judgement, name, place),
+                        What("variable_misread", "{judgement}",
+                             {{"judgement", workload::headline(setting, judgement, place)},
+                              {"variable", name},
+                              {"value", seen.value},
+                              {"reading", judgement.reading}}),
+                        {evidence(name, seen)},
+                        judgement.outcome,
+                        fix_of(name, seen, judgement.better)};
+    if (finding.status == CheckStatus::info) // a plugin may read it
       finding.fix.clear();
-    if (finding.severity == Severity::fail && nccl_ran(one)) { // the table must be wrong
-      finding.severity = Severity::warn;
+    if (finding.status == CheckStatus::fail && nccl_ran(one)) { // the table must be wrong
+      finding.status = CheckStatus::warn;
       finding.evidence.push_back("yet an all-reduce ran: a plugin may have accepted it");
     }
     if (!judgement.log_words.empty())
@@ -198,7 +200,7 @@ constexpr Contradiction k_contradictions[] = {
      "ranks on one host communicate over the network"},
 };
 
-void check_contradictions(const model::Survey& survey, const Variables& all, Findings& into,
+void check_contradictions(const model::Survey& survey, const Variables& all, CheckResults& into,
                           bool& anything) {
   auto set_to = [&](std::string_view name, std::string_view value) {
     auto found = all.find(std::string(name));
@@ -208,7 +210,7 @@ void check_contradictions(const model::Survey& survey, const Variables& all, Fin
   auto add = [&](const auto& one, const auto& other, const std::string& cost) {
     anything = true;
     into.add(survey, {"D14",
-                      Severity::warn,
+                      CheckStatus::warn,
                       What("variables_contradict",
                            "{one}={one_value} and {other}={other_value} contradict each other",
                            {{"one", one.first},
@@ -239,7 +241,7 @@ void check_contradictions(const model::Survey& survey, const Variables& all, Fin
 }
 
 // Both groups of each value, to name every rank that differs.
-void check_ranks_agree(const Case& one, Findings& into, bool& anything) {
+void check_ranks_agree(const Case& one, CheckResults& into, bool& anything) {
   std::map<std::string, std::map<std::string, std::vector<int>>> ranks_by_value; // of each name
   std::vector<Variables> by_survey;
   for (const model::Survey& survey : one.surveys) {
@@ -265,7 +267,7 @@ void check_ranks_agree(const Case& one, Findings& into, bool& anything) {
     }
     bool read = find_variable(name) != nullptr;
     bool harmless = model::may_differ_between_ranks(name) || !read;
-    into.add({"D14", harmless ? Severity::info : Severity::fail,
+    into.add({"D14", harmless ? CheckStatus::info : CheckStatus::fail,
               What("variable_differs", "ranks disagree on {variable}", {{"variable", name}}), seen,
               !read      ? "none: NCCL does not read it"
               : harmless ? "none, if intended: hosts may differ in it"
@@ -277,13 +279,13 @@ void check_ranks_agree(const Case& one, Findings& into, bool& anything) {
 
 } // namespace
 
-void check_variable_values(const Case& one, Findings& into) {
+void check_variable_values(const Case& one, CheckResults& into) {
   bool anything = false;
   for (const model::Survey& survey : one.surveys)
     check_values_of(one, survey, variables_of(one, survey), into, anything);
 }
 
-void check_variables(const Case& one, Findings& into) {
+void check_variables(const Case& one, CheckResults& into) {
   bool anything = false;
   for (const model::Survey& survey : one.surveys) {
     Variables all = variables_of(one, survey);
@@ -294,7 +296,7 @@ void check_variables(const Case& one, Findings& into) {
       if (seen.origin != "the environment") {
         anything = true;
         into.add(survey, {"D14",
-                          Severity::info,
+                          CheckStatus::info,
                           What("settings_from_file", "NCCL reads settings from {file}",
                                {{"file", seen.origin}}),
                           {evidence(name, seen)},
@@ -303,7 +305,8 @@ void check_variables(const Case& one, Findings& into) {
   }
   check_ranks_agree(one, into, anything);
   if (!anything)
-    into.add({"D14", Severity::ok, {"variables_fine", "no setting is invalid or slows NCCL down"}});
+    into.add(
+        {"D14", CheckStatus::ok, {"variables_fine", "no setting is invalid or slows NCCL down"}});
 }
 
 } // namespace ncclprobe::analysis::doctor

@@ -80,17 +80,17 @@ std::vector<std::string> evidence_of(const std::vector<const model::Xid*>& xids)
   return seen;
 }
 
-Finding finding_of(Era era, const std::vector<const model::Xid*>& xids) {
+CheckResult finding_of(Era era, const std::vector<const model::Xid*>& xids) {
   bool harmless = std::all_of(xids.begin(), xids.end(),
                               [](const model::Xid* xid) { return spares_the_gpu(*xid); });
-  Finding finding{"D11", Severity::info, {}, evidence_of(xids)};
+  CheckResult finding{"D11", CheckStatus::info, {}, evidence_of(xids)};
   std::vector<int> numbers;
   for (const model::Xid* xid : xids)
     numbers.push_back(xid->number);
   Object values{{"xids", base::count_of(xids.size(), "Xid", "Xids")}, {"numbers", numbers}};
   switch (era) {
   case Era::recent:
-    finding.severity = harmless ? Severity::warn : Severity::fail;
+    finding.status = harmless ? CheckStatus::warn : CheckStatus::fail;
     finding.what = harmless ? What("xids_solved",
                                    "the kernel log has {xids} of the NVIDIA driver, all solved by "
                                    "a restart of the application",
@@ -108,7 +108,7 @@ Finding finding_of(Era era, const std::vector<const model::Xid*>& xids) {
                     std::move(values)};
     if (harmless)
       break;
-    finding.severity = Severity::warn;
+    finding.status = CheckStatus::warn;
     finding.cost = "a GPU that still needs a reset may fail again";
     finding.fix = "ncclprobe doctor --log explains these lines; if the GPU has not been reset "
                   "since: reboot when the node is free";
@@ -124,12 +124,12 @@ Finding finding_of(Era era, const std::vector<const model::Xid*>& xids) {
 
 } // namespace
 
-void check_xids(const model::Survey& survey, Findings& into) {
+void check_xids(const model::Survey& survey, CheckResults& into) {
   const model::KernelLog& log = survey.host->kernel_log;
   if (log.source.empty()) {
     into.add_host(survey,
                   {"D11",
-                   Severity::unknown,
+                   CheckStatus::unknown,
                    {"kernel_log_unreadable", "the kernel log is not readable: Xids are unknown"},
                    {log.problem},
                    "",

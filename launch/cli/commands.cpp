@@ -35,14 +35,14 @@ int become(const std::filesystem::path& program, std::vector<std::string> argume
     pointers.push_back(one.data());
   pointers.push_back(nullptr);
   execv(program.c_str(), pointers.data());
-  base::print(base::Stream::err,
+  base::print(base::StandardStream::err,
               fmt::format("ncclprobe: cannot start {}: {}; it belongs beside ncclprobe\n",
                           program.string(), std::strerror(errno)));
   return base::k_exit_environment;
 }
 
 int show_version(const World& world) {
-  if (!base::print(base::Stream::out, fmt::format("ncclprobe {}\n", base::version())))
+  if (!base::print(base::StandardStream::out, fmt::format("ncclprobe {}\n", base::version())))
     return base::k_exit_output;
   return become(world.program_folder / "ncclprobe-worker", {"--version"});
 }
@@ -123,7 +123,7 @@ int run_program(const World& world) {
   if (word != words.end()) {
     command = named(*word);
     if (command == all.end()) {
-      base::print(base::Stream::err, unknown_command(all, *word));
+      base::print(base::StandardStream::err, unknown_command(all, *word));
       return base::k_exit_usage;
     }
     words.erase(word);

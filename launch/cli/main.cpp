@@ -39,7 +39,7 @@ cli::World read_world(int argc, char** argv) {
 int main(int argc, char** argv) {
   base::prepare_process();
   if (auto enough = base::check_memory_limit(); !enough) {
-    base::print(base::Stream::err, fmt::format("ncclprobe: {}\n", enough.error().text()));
+    base::print(base::StandardStream::err, fmt::format("ncclprobe: {}\n", enough.error().text()));
     return base::k_exit_environment;
   }
   const cli::World world = read_world(argc, argv);

@@ -73,8 +73,9 @@ model::OutcomeKind outcome_of(Errc code) {
 int print_hwloc_xml() {
   auto xml = topology::hwloc_xml();
   if (!xml)
-    base::print(base::Stream::err, xml.error().text() + "\n");
-  return xml && base::print(base::Stream::out, *xml) ? base::k_exit_ok : base::k_exit_internal;
+    base::print(base::StandardStream::err, xml.error().text() + "\n");
+  return xml && base::print(base::StandardStream::out, *xml) ? base::k_exit_ok
+                                                             : base::k_exit_internal;
 }
 
 // ncclprobe-worker --version | --hwloc-xml
@@ -126,15 +127,15 @@ int main(int argc, char** argv) {
   base::prepare_process();
   Arguments arguments = read_arguments(argc, argv);
   if (arguments.version) {
-    const bool shown =
-        base::print(base::Stream::out, fmt::format("ncclprobe-worker {}\nnvidia backend: {}\n",
-                                                   base::version(), nvidia::build_description()));
+    const bool shown = base::print(base::StandardStream::out,
+                                   fmt::format("ncclprobe-worker {}\nnvidia backend: {}\n",
+                                               base::version(), nvidia::build_description()));
     return shown ? base::k_exit_ok : base::k_exit_output;
   }
   if (arguments.hwloc_xml)
     return print_hwloc_xml();
   if (!has_channel() || !arguments.known) {
-    base::print(base::Stream::err,
+    base::print(base::StandardStream::err,
                 fmt::format("ncclprobe starts ncclprobe-worker and communicates with it over "
                             "descriptor {}. Run ncclprobe instead.\n",
                             wire::k_channel_fd));

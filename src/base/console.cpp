@@ -18,8 +18,8 @@
 namespace ncclprobe::base {
 namespace {
 
-int descriptor_of(Stream stream) {
-  return stream == Stream::out ? STDOUT_FILENO : STDERR_FILENO;
+int descriptor_of(StandardStream stream) {
+  return stream == StandardStream::out ? STDOUT_FILENO : STDERR_FILENO;
 }
 
 constexpr std::string_view k_erase = "\r\033[K";
@@ -32,7 +32,7 @@ void erase_drawn_line() {
 }
 
 // Terminals without a size exist: mpirun gives one to each of its processes.
-int terminal_columns(Stream stream, int otherwise) {
+int terminal_columns(StandardStream stream, int otherwise) {
   winsize size{};
   return ::ioctl(descriptor_of(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col
                                                                                    : otherwise;
@@ -41,7 +41,7 @@ int terminal_columns(Stream stream, int otherwise) {
 // Keeps everything until the flush, so no character is split.
 class ConsoleBuffer : public std::streambuf {
 public:
-  explicit ConsoleBuffer(Stream stream) : stream_(stream) {}
+  explicit ConsoleBuffer(StandardStream stream) : stream_(stream) {}
 
 protected:
   int_type overflow(int_type c) override {
@@ -60,15 +60,15 @@ protected:
   }
 
 private:
-  Stream stream_;
+  StandardStream stream_;
   std::string text_;
 };
 
 class Console : public std::ostream {
 public:
-  explicit Console(Stream stream) : std::ostream(nullptr), buffer_(stream) {
+  explicit Console(StandardStream stream) : std::ostream(nullptr), buffer_(stream) {
     rdbuf(&buffer_);
-    if (stream == Stream::err)
+    if (stream == StandardStream::err)
       setf(std::ios::unitbuf);
   }
   ~Console() override { flush(); }
@@ -79,7 +79,7 @@ private:
 
 } // namespace
 
-bool print(Stream stream, std::string_view text) {
+bool print(StandardStream stream, std::string_view text) {
   erase_drawn_line();
   const int problem = write_all(descriptor_of(stream), escape_unsafe(text));
   errno = problem;
@@ -91,18 +91,18 @@ void print_in_signal_handler(std::string_view safe_text) {
   (void)write_all(STDERR_FILENO, safe_text); // nobody would see an error message
 }
 
-std::ostream& console(Stream stream) {
-  static Console out(Stream::out);
-  static Console err(Stream::err);
-  return stream == Stream::out ? out : err;
+std::ostream& console(StandardStream stream) {
+  static Console out(StandardStream::out);
+  static Console err(StandardStream::err);
+  return stream == StandardStream::out ? out : err;
 }
 
-bool is_terminal(Stream stream) {
+bool is_terminal(StandardStream stream) {
   return ::isatty(descriptor_of(stream)) == 1;
 }
 
 int text_columns() {
-  return std::clamp(terminal_columns(Stream::out, k_report_columns), 80, 120);
+  return std::clamp(terminal_columns(StandardStream::out, k_report_columns), 80, 120);
 }
 
 void redraw_line(std::string_view text) {
@@ -110,7 +110,8 @@ void redraw_line(std::string_view text) {
     return erase_drawn_line();
   const std::string safe = escape_unsafe(text);
   std::size_t end = 0; // a line that the terminal wraps cannot be redrawn
-  for (int columns = terminal_columns(Stream::err, 80); end < safe.size() && columns > 1; --columns)
+  for (int columns = terminal_columns(StandardStream::err, 80); end < safe.size() && columns > 1;
+       --columns)
     end += character_at(safe, end).bytes;
   // A full or closed stream is not a reason to fail.
   (void)write_all(STDERR_FILENO, std::string(k_erase) + safe.substr(0, end));

@@ -12,19 +12,19 @@
 // meaning.
 namespace ncclprobe::base {
 
-enum class Stream { out, err };
+enum class StandardStream { out, err };
 
 // All of `text`, in one write. False, with errno, if it cannot be written.
-bool print(Stream stream, std::string_view text);
+bool print(StandardStream stream, std::string_view text);
 
 // To standard error, from a signal handler (signal-safety(7)). Nothing can be escaped there:
 // `safe_text` must be the program's own text, or have passed escape_unsafe().
 void print_in_signal_handler(std::string_view safe_text);
 
 // Like print(), as a C++ stream, for text in pieces. std::flush writes it.
-std::ostream& console(Stream stream);
+std::ostream& console(StandardStream stream);
 
-bool is_terminal(Stream stream);
+bool is_terminal(StandardStream stream);
 // How wide text for people may be on standard output: as the terminal, within 80 and 120; 100 in
 // files and pipes.
 int text_columns();

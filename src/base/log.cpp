@@ -19,7 +19,7 @@ protected:
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
     // A full or closed stderr is not a reason to fail.
-    (void)print(Stream::err, hanging({line.data(), line.size()}));
+    (void)print(StandardStream::err, hanging({line.data(), line.size()}));
   }
   void flush_() override {}
 };

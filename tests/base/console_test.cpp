@@ -14,13 +14,14 @@ using namespace ncclprobe::base;
 using ncclprobe::support::captured;
 
 TEST_CASE("what is printed is safe for a terminal") {
-  CHECK(captured(STDOUT_FILENO, [] { print(Stream::out, "a\x1b[2J\tb\n"); }) == "a\\u001b[2J\tb\n");
-  CHECK(captured(STDERR_FILENO, [] { print(Stream::err, "\x9b[2J\n"); }) == "\\x9b[2J\n");
+  CHECK(captured(STDOUT_FILENO, [] { print(StandardStream::out, "a\x1b[2J\tb\n"); }) ==
+        "a\\u001b[2J\tb\n");
+  CHECK(captured(STDERR_FILENO, [] { print(StandardStream::err, "\x9b[2J\n"); }) == "\\x9b[2J\n");
 }
 
 TEST_CASE("a stream of C++ is safe, and tears no character") {
   const std::string text = captured(STDOUT_FILENO, [] {
-    console(Stream::out) << "\x1b[2J caf\xc3" << '\xa9' << 7 << std::flush;
+    console(StandardStream::out) << "\x1b[2J caf\xc3" << '\xa9' << 7 << std::flush;
   });
   CHECK(text == "\\u001b[2J caf\xc3\xa9"
                 "7");
@@ -49,8 +50,8 @@ TEST_CASE("a line that is redrawn fits a terminal of 80 columns") {
 TEST_CASE("what is printed stands in place of a line that was drawn") {
   const std::string text = captured(STDERR_FILENO, [] {
     redraw_line("1 min left");
-    print(Stream::err, "warning\n");
-    print(Stream::err, "again\n");
+    print(StandardStream::err, "warning\n");
+    print(StandardStream::err, "again\n");
   });
   CHECK(text == "\r\x1b[K1 min left\r\x1b[Kwarning\nagain\n");
 }
@@ -61,7 +62,7 @@ TEST_CASE("what cannot be printed is told") {
     Fd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
     ::dup2(full.get(), STDOUT_FILENO);
   }
-  const bool printed = print(Stream::out, "text");
+  const bool printed = print(StandardStream::out, "text");
   const int problem = errno;
   ::dup2(kept.get(), STDOUT_FILENO);
 

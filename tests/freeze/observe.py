@@ -28,7 +28,7 @@ CHANGING_PLACES = re.compile(r"clock\.csv\[\d+\]\.(at_ns|aligned_ns)$")
 LABEL_KEYS = {
     "algorithm", "backend", "check_method", "checked_elements", "data", "direction", "effect", "from", "id", "is_default",
     "iterations", "kind", "method", "mode", "name", "op", "outcome", "placement", "purpose", "ranks", "replicate", "root",
-    "schema", "setting", "severity", "size_bytes", "synthetic", "timing_mode", "to", "trial", "type", "unit", "variant",
+    "schema", "setting", "severity", "status", "size_bytes", "synthetic", "timing_mode", "to", "trial", "type", "unit", "variant",
     "version", "workload", "wrong_elements", "planned_trials", "finished_trials", "seed",
 }
 FINDING = re.compile(r"\bD\d\d\b")

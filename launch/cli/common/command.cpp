@@ -17,11 +17,12 @@ int run_command_line(Command& command, const std::vector<std::string>& words,
   case Leave::Why::version:
     return version();
   case Leave::Why::help:
-    return base::print(base::Stream::out, leave->text) ? base::k_exit_ok : base::k_exit_output;
+    return base::print(base::StandardStream::out, leave->text) ? base::k_exit_ok
+                                                               : base::k_exit_output;
   case Leave::Why::mistake:
     break;
   }
-  base::print(base::Stream::err, leave->text);
+  base::print(base::StandardStream::err, leave->text);
   return base::k_exit_usage;
 }
 

@@ -66,7 +66,7 @@ Result<void> write_to_file(const WriteTo& write, const base::Destination& to) {
 
 int deliver_pieces(const WriteTo& write, const base::Destination& to, int exit_code) {
   if (to.file.empty()) {
-    std::ostream& out = base::console(base::Stream::out);
+    std::ostream& out = base::console(base::StandardStream::out);
     write([&](std::string_view piece) { out << piece << std::flush; });
     return out ? exit_code
                : give_up({Errc::io, "cannot write to standard output", "is the disk full?"});
@@ -78,7 +78,7 @@ int deliver_pieces(const WriteTo& write, const base::Destination& to, int exit_c
 } // namespace
 
 int show(const std::string& text, int exit_code) {
-  if (base::print(base::Stream::out, text))
+  if (base::print(base::StandardStream::out, text))
     return exit_code;
   spdlog::error("cannot write to standard output: {}", std::strerror(errno));
   return base::k_exit_output;

@@ -189,7 +189,7 @@ int baseline_command(const BaselineOptions& options) {
     auto path = add_to_baseline(options.folder, options.name, *run);
     if (!path)
       return complain_of_output(k_baseline_command, path.error());
-    base::print(base::Stream::out, path->string() + "\n");
+    base::print(base::StandardStream::out, path->string() + "\n");
   }
   return base::k_exit_ok;
 }

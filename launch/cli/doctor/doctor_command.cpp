@@ -3,8 +3,8 @@
 
 #include "launch/cli/doctor/doctor_command.h"
 
+#include "analysis/doctor/check_results.h"
 #include "analysis/doctor/doctor_report.h"
-#include "analysis/doctor/findings.h"
 #include "analysis/doctor/library_code.h"
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
@@ -24,11 +24,11 @@ namespace {
 
 namespace doctor = analysis::doctor;
 
-int exit_code_of_worst(const std::vector<doctor::Finding>& findings) {
+int exit_code_of_worst(const std::vector<doctor::CheckResult>& findings) {
   switch (doctor::worst(findings)) {
-  case doctor::Severity::fail:
+  case doctor::CheckStatus::fail:
     return base::k_exit_failures;
-  case doctor::Severity::warn:
+  case doctor::CheckStatus::warn:
     return base::k_exit_warnings;
   default:
     return base::k_exit_ok;
@@ -36,7 +36,7 @@ int exit_code_of_worst(const std::vector<doctor::Finding>& findings) {
 }
 
 int present(const doctor::Case& one, const DoctorOptions& options) {
-  const std::vector<doctor::Finding> findings = doctor::examine(one);
+  const std::vector<doctor::CheckResult> findings = doctor::examine(one);
   return deliver(doctor::doctor_report(one, findings), options, exit_code_of_worst(findings));
 }
 

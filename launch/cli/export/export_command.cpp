@@ -364,7 +364,7 @@ int export_trace(const ExportOptions& options) {
                            : fmt::format("{} ranks", selection->ranks().size());
     if (int trial = trace.identity().trial; trial >= 0)
       what += fmt::format(" of trial {}", trial);
-    base::print(base::Stream::out, fmt::format("{}: {}\n", what, one.path.string()));
+    base::print(base::StandardStream::out, fmt::format("{}: {}\n", what, one.path.string()));
   }
   return base::k_exit_ok;
 }

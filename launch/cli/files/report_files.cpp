@@ -59,7 +59,7 @@ Result<void> fold_parts(const std::filesystem::path& run_file) {
 }
 
 int complain(const std::string& command, const Error& error, int exit_code) {
-  base::print(base::Stream::err, base::hanging(command + ": " + error.text()) + "\n");
+  base::print(base::StandardStream::err, base::hanging(command + ": " + error.text()) + "\n");
   return exit_code;
 }
 

@@ -96,7 +96,7 @@ void tell(const model::Run& run, const std::string& file) {
   std::size_t cells = 0;
   for (const model::TrialRecord& trial : run.trials)
     cells += trial.cells.size();
-  base::print(base::Stream::out,
+  base::print(base::StandardStream::out,
               fmt::format("{}: {} from {}; `ncclprobe report {}` shows them\n", file,
                           base::count_of(cells, "result", "results"),
                           base::count_of(run.trials.size(), "launch", "launches"), file));

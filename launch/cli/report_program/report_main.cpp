@@ -22,7 +22,7 @@ int show_version() {
   const std::string text =
       fmt::format("ncclprobe-report {} (reads run files of schema {}.{})\n", base::version(),
                   store::k_schema_major, store::k_schema_minor);
-  return base::print(base::Stream::out, text) ? base::k_exit_ok : base::k_exit_output;
+  return base::print(base::StandardStream::out, text) ? base::k_exit_ok : base::k_exit_output;
 }
 
 int run_program(std::vector<std::string> words) {
@@ -40,14 +40,14 @@ int run_program(std::vector<std::string> words) {
 
 // Output is only complete once it is flushed.
 int flushed(int exit_code) {
-  if (base::console(base::Stream::out).flush() || exit_code == base::k_exit_output)
+  if (base::console(base::StandardStream::out).flush() || exit_code == base::k_exit_output)
     return exit_code;
-  base::print(base::Stream::err, "ncclprobe: cannot write to standard output\n");
+  base::print(base::StandardStream::err, "ncclprobe: cannot write to standard output\n");
   return base::k_exit_output;
 }
 
 int lacking(const base::Error& error) {
-  base::print(base::Stream::err, fmt::format("ncclprobe report: {}\n", error.text()));
+  base::print(base::StandardStream::err, fmt::format("ncclprobe report: {}\n", error.text()));
   return base::k_exit_environment;
 }
 
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     if (auto shortage = base::shortage_behind(error))
       return lacking(*shortage);
-    base::print(base::Stream::err,
+    base::print(base::StandardStream::err,
                 fmt::format("ncclprobe report: internal error: {}\n", error.what()));
     return base::k_exit_internal;
   }

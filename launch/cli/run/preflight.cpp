@@ -3,13 +3,14 @@
 
 #include "launch/cli/run/preflight.h"
 
-#include "analysis/doctor/findings.h"
+#include "analysis/doctor/check_results.h"
 #include "base/stored_variables.h"
 
 namespace ncclprobe::cli {
 
-std::vector<analysis::doctor::Finding> preflight(const std::vector<model::HostInventory>& hosts,
-                                                 const std::string& backend, const World& world) {
+std::vector<analysis::doctor::CheckResult> preflight(const std::vector<model::HostInventory>& hosts,
+                                                     const std::string& backend,
+                                                     const World& world) {
   using namespace analysis::doctor;
   Case one;
   one.backend = backend;
@@ -20,15 +21,16 @@ std::vector<analysis::doctor::Finding> preflight(const std::vector<model::HostIn
       if (model::bears_on_communication(name))
         survey.process.environment.push_back({name, base::stored_value(name, value)});
   }
-  Findings findings;
+  CheckResults findings;
   if (backend == "nvidia") {
     check_compatibility(one, findings);
     check_variables(one, findings);
   } else {
     check_variable_values(one, findings);
   }
-  std::vector<Finding> grave = findings.take();
-  std::erase_if(grave, [](const Finding& finding) { return finding.severity < Severity::warn; });
+  std::vector<CheckResult> grave = findings.take();
+  std::erase_if(grave,
+                [](const CheckResult& finding) { return finding.status < CheckStatus::warn; });
   return grave;
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/doctor/finding.h"
+#include "analysis/doctor/check_result.h"
 #include "launch/cli/job/session.h"
 
 #include <vector>
@@ -12,7 +12,8 @@ namespace ncclprobe::cli {
 // The checks of `doctor` that need only the inventories and the environment; they run before every
 // run. Returns failures, and NCCL variables whose value does not mean what it seems to. Without
 // NCCL, only those that would have no meaning anywhere.
-std::vector<analysis::doctor::Finding> preflight(const std::vector<model::HostInventory>& hosts,
-                                                 const std::string& backend, const World& world);
+std::vector<analysis::doctor::CheckResult> preflight(const std::vector<model::HostInventory>& hosts,
+                                                     const std::string& backend,
+                                                     const World& world);
 
 } // namespace ncclprobe::cli

@@ -21,7 +21,7 @@ constexpr double k_trust_ns = 1e9;
 
 // Progress is for people. A full or closed stderr must not stop a run.
 void say(const std::string& text) {
-  (void)base::print(base::Stream::err, text);
+  (void)base::print(base::StandardStream::err, text);
 }
 
 } // namespace
@@ -29,7 +29,7 @@ void say(const std::string& text) {
 Progress::Style Progress::style_for(bool quiet) {
   if (quiet)
     return Style::silent;
-  return base::is_terminal(base::Stream::err) ? Style::bar : Style::lines;
+  return base::is_terminal(base::StandardStream::err) ? Style::bar : Style::lines;
 }
 
 Progress::Progress(Style style, int trials, double expected_ns)

@@ -149,7 +149,7 @@ int present(Sight& sight, const TopoOptions& options) {
     return give_up(chosen.error());
   // Files keep their lines, and a tree its shape.
   const bool wraps = (options.format == "summary" || options.format == "matrix") &&
-                     options.output.file.empty() && base::is_terminal(base::Stream::out);
+                     options.output.file.empty() && base::is_terminal(base::StandardStream::out);
   Result<std::string> text = render(sight, options, wraps ? base::text_columns() : 0);
   if (!text)
     return give_up(text.error());

@@ -15,8 +15,8 @@ using test_doctor::value;
 
 namespace {
 
-Finding chain_of(const Case& one, const std::string& feature) {
-  for (Finding& finding : found(one, "D29"))
+CheckResult chain_of(const Case& one, const std::string& feature) {
+  for (CheckResult& finding : found(one, "D29"))
     if (finding.what.kind == "feature" && value(finding.what, "feature").starts_with(feature))
       return finding;
   return {};
@@ -26,7 +26,7 @@ Finding chain_of(const Case& one, const std::string& feature) {
 
 TEST_CASE("a feature's chain breaks at the link that is missing") {
   Case one = healthy_case();
-  Finding nvls = chain_of(one, "NVLS");
+  CheckResult nvls = chain_of(one, "NVLS");
   CHECK(value(nvls.what, "state") == "unknown"); // multicast itself is never tried
   CHECK(nvls.evidence ==
         std::vector<std::string>{"NCCL >= 2.17 built with CUDA >= 12.1: unknown",

@@ -43,10 +43,10 @@ Case with_copies(model::Outcome outcome, std::vector<SmokeTestCell> cells) {
 TEST_CASE("copies that all arrive are well, and are no all-reduce") {
   Case one = with_copies({}, {copy(0, 1), copy(1, 0)});
 
-  CHECK(worst(one, "D36") == Severity::ok);
-  CHECK(worst(one, "D27") == Severity::ok);
+  CHECK(worst(one, "D36") == CheckStatus::ok);
+  CHECK(worst(one, "D27") == CheckStatus::ok);
   bool told = false;
-  for (const Finding& finding : found(one, "D36"))
+  for (const CheckResult& finding : found(one, "D36"))
     told = told || (finding.what.kind == "copies_right" && value(finding.what, "copies") == "2");
   CHECK(told);
 }
@@ -56,9 +56,9 @@ TEST_CASE("a pair whose data is wrong is named") {
   bad.outcome = {OutcomeKind::wrong_data, "rank 0 element 5: 3 instead of 2", {0}};
   bad.first_wrong = "rank 0 element 5: 3 instead of 2";
 
-  Finding worst = found(with_copies(bad.outcome, {copy(0, 1), bad}), "D36").front();
+  CheckResult worst = found(with_copies(bad.outcome, {copy(0, 1), bad}), "D36").front();
 
-  CHECK(worst.severity == Severity::fail);
+  CHECK(worst.status == CheckStatus::fail);
   CHECK(worst.what.kind == "copies_wrong");
   CHECK(worst.evidence == std::vector<std::string>{"GPU of rank 1 to GPU of rank 0: rank 0 element "
                                                    "5: 3 instead of 2"});
@@ -77,7 +77,7 @@ TEST_CASE("a pair that fails is named, and what came after it is not") {
 
   auto findings = found(with_copies(bad.outcome, {bad, later}), "D36");
 
-  CHECK(findings.front().severity == Severity::fail);
+  CHECK(findings.front().status == CheckStatus::fail);
   CHECK(findings.front().evidence ==
         std::vector<std::string>{"GPU of rank 0 to GPU of rank 1: failed invalid device"});
 }
@@ -85,15 +85,15 @@ TEST_CASE("a pair that fails is named, and what came after it is not") {
 TEST_CASE("a trial of copies that does not start says why; one that cannot be is no failure") {
   Case dead = with_copies({OutcomeKind::crashed, "rank 0: signal 11", {0}}, {});
   CHECK(found(dead, "D36").front().evidence == std::vector<std::string>{"rank 0: signal 11"});
-  CHECK(found(dead, "D36").front().severity == Severity::fail);
+  CHECK(found(dead, "D36").front().status == CheckStatus::fail);
   CHECK(found(dead, "D36").front().what.kind == "copies_not_tried");
-  CHECK(worst(dead, "D27") == Severity::ok);
+  CHECK(worst(dead, "D27") == CheckStatus::ok);
 
   SmokeTestCell untried = copy(0, 1);
   untried.outcome = {OutcomeKind::skipped, "no CUDA IPC in this container", {0}};
-  CHECK(worst(with_copies(untried.outcome, {untried}), "D36") == Severity::info);
+  CHECK(worst(with_copies(untried.outcome, {untried}), "D36") == CheckStatus::info);
   CHECK(worst(with_copies({OutcomeKind::skipped, "no CUDA IPC", {0}}, {}), "D36") ==
-        Severity::info);
+        CheckStatus::info);
 }
 
 TEST_CASE("what failed before the first copy is no failure of copies") {
@@ -102,6 +102,6 @@ TEST_CASE("what failed before the first copy is no failure of copies") {
   SmokeTestCell second = copy(1, 0);
   first.outcome = second.outcome = failed;
 
-  for (const Finding& finding : found(with_copies(failed, {first, second}), "D36"))
+  for (const CheckResult& finding : found(with_copies(failed, {first, second}), "D36"))
     CHECK(finding.what.kind != "copies_fail");
 }

@@ -53,7 +53,7 @@ TEST_CASE("the text of a healthy and of an ill machine") {
 TEST_CASE("the JSON of examinations has the fields and types of its schema") {
   support::JsonSchema schema;
   schema.add_free("values"); // of findings: each kind has its own
-  schema.add_names("severity", Severity{});
+  schema.add_names("status", CheckStatus{});
   schema.add_names("answer", Step::Answer{});
   for (const Case& one : {ill_case(), test_doctor::healthy_cpu_case()})
     schema.add(json_of(one));
@@ -73,12 +73,12 @@ TEST_CASE("the JSON of an ill machine names what is wrong by id, and what it fol
   CHECK(json["chain"][0]["ranks"] == nlohmann::json{0, 1});
   std::map<std::string, nlohmann::json> findings; // that are bad
   for (const auto& finding : json["findings"])
-    if (finding["severity"] == "fail" || finding["severity"] == "warn")
+    if (finding["status"] == "fail" || finding["status"] == "warn")
       findings[finding["id"]] = finding;
   CHECK(findings.size() == 5);
   CHECK(findings["D12"]["check"] == "topology"); // links that are down
   CHECK(findings["D12"]["kind"] == "nvlinks_down");
-  CHECK(findings["D12"]["severity"] == "fail");
+  CHECK(findings["D12"]["status"] == "fail");
   CHECK(findings["D12"]["hosts"] == nlohmann::json{"node01"});
   CHECK(findings["D27"]["check"] == "end_to_end");
   CHECK(findings["D27"]["ranks"] == nlohmann::json{1});
@@ -86,7 +86,7 @@ TEST_CASE("the JSON of an ill machine names what is wrong by id, and what it fol
   CHECK(findings["D27"]["may_be_of"] ==
         nlohmann::json{"D12: " + findings["D12"]["what"].get<std::string>()});
   for (const char* id : {"D11", "D14", "D15"})
-    CHECK(findings[id]["severity"] == "warn");
+    CHECK(findings[id]["status"] == "warn");
 }
 
 TEST_CASE("the JSON is enough to come to the same verdicts") {

@@ -29,32 +29,32 @@ Case with_variables(const std::vector<model::Setting>& settings) {
 TEST_CASE("variables that NCCL would not take as they are meant are found") {
   struct Example {
     model::Setting setting;
-    Severity severity;
+    CheckStatus status;
     const char* words;
   };
   const Example k_examples[] = {
-      {{"NCCL_P2P_DISABLE", "1"}, Severity::warn, "NCCL_P2P_DISABLE=1 is set"},
-      {{"NCCL_P2P_DISABEL", "1"}, Severity::warn, "NCCL's name is NCCL_P2P_DISABLE"},
-      {{"NCCL_LL_THRESHOLD", "0"}, Severity::warn, "does not read NCCL_LL_THRESHOLD"},
-      {{"NCCL_P2P_DISABLE", "yes"}, Severity::warn, "'yes' is not a number"},
-      {{"NCCL_P2P_LEVEL", "nvl"}, Severity::warn, "'nvl' is not one of LOC, NVL"},
-      {{"NCCL_MAX_CTAS", "1000"}, Severity::warn, "more than 64"},
-      {{"NCCL_DEBUG", "INFO"}, Severity::info, "NCCL_DEBUG=INFO is set"},
-      {{"NCCL_SOMETHING_ELSE_ENTIRELY", "1"}, Severity::info, "NCCL reads no such name"},
-      {{"NCCL_FASTRAK_IFNAME", "eth1"}, Severity::info, "Google's plugin FasTrak"},
-      {{"NCCL_TIMEOUT", "5"}, Severity::warn, "init_process_group(timeout=...)"},
-      {{"NCCL_BLOCKING_WAIT", "1"}, Severity::warn, "TORCH_NCCL_BLOCKING_WAIT"},
-      {{"NCCL_ALGO", "Rng"}, Severity::fail, "NCCL 2.28.3 refuses NCCL_ALGO=Rng"},
-      {{"NCCL_PROTO", "LL129"}, Severity::fail, "NCCL 2.28.3 refuses NCCL_PROTO=LL129"},
-      {{"NCCL_ALGO", "ring,tree2"}, Severity::fail, "'tree2' is not one of"},
-      {{"NCCL_NET", "Sockets"}, Severity::fail, "NCCL 2.28.3 refuses NCCL_NET=Sockets"},
-      {{"NCCL_NET", "AWS Libfabric"}, Severity::warn, "correct only if a plugin has this name"},
+      {{"NCCL_P2P_DISABLE", "1"}, CheckStatus::warn, "NCCL_P2P_DISABLE=1 is set"},
+      {{"NCCL_P2P_DISABEL", "1"}, CheckStatus::warn, "NCCL's name is NCCL_P2P_DISABLE"},
+      {{"NCCL_LL_THRESHOLD", "0"}, CheckStatus::warn, "does not read NCCL_LL_THRESHOLD"},
+      {{"NCCL_P2P_DISABLE", "yes"}, CheckStatus::warn, "'yes' is not a number"},
+      {{"NCCL_P2P_LEVEL", "nvl"}, CheckStatus::warn, "'nvl' is not one of LOC, NVL"},
+      {{"NCCL_MAX_CTAS", "1000"}, CheckStatus::warn, "more than 64"},
+      {{"NCCL_DEBUG", "INFO"}, CheckStatus::info, "NCCL_DEBUG=INFO is set"},
+      {{"NCCL_SOMETHING_ELSE_ENTIRELY", "1"}, CheckStatus::info, "NCCL reads no such name"},
+      {{"NCCL_FASTRAK_IFNAME", "eth1"}, CheckStatus::info, "Google's plugin FasTrak"},
+      {{"NCCL_TIMEOUT", "5"}, CheckStatus::warn, "init_process_group(timeout=...)"},
+      {{"NCCL_BLOCKING_WAIT", "1"}, CheckStatus::warn, "TORCH_NCCL_BLOCKING_WAIT"},
+      {{"NCCL_ALGO", "Rng"}, CheckStatus::fail, "NCCL 2.28.3 refuses NCCL_ALGO=Rng"},
+      {{"NCCL_PROTO", "LL129"}, CheckStatus::fail, "NCCL 2.28.3 refuses NCCL_PROTO=LL129"},
+      {{"NCCL_ALGO", "ring,tree2"}, CheckStatus::fail, "'tree2' is not one of"},
+      {{"NCCL_NET", "Sockets"}, CheckStatus::fail, "NCCL 2.28.3 refuses NCCL_NET=Sockets"},
+      {{"NCCL_NET", "AWS Libfabric"}, CheckStatus::warn, "correct only if a plugin has this name"},
   };
   for (const Example& example : k_examples) {
     auto findings = found(with_variables({example.setting}), "D14");
     INFO(example.words);
     REQUIRE_FALSE(findings.empty());
-    CHECK(findings.front().severity == example.severity);
+    CHECK(findings.front().status == example.status);
     CHECK_THAT(findings.front().what.text, ContainsSubstring(example.words));
   }
 }
@@ -65,7 +65,7 @@ TEST_CASE("what is refused is not also called set, and its fix is what was proba
   CHECK(findings[0].fix == "export NCCL_ALGO=Ring, or unset NCCL_ALGO");
   CHECK(findings[0].cost == "every communicator ends with 'invalid usage'");
 
-  Finding timeout = found(with_variables({{"NCCL_TIMEOUT", "5"}}), "D14").front();
+  CheckResult timeout = found(with_variables({{"NCCL_TIMEOUT", "5"}}), "D14").front();
   CHECK(timeout.fix == "unset NCCL_TIMEOUT");
   CHECK(found(with_variables({{"NCCL_IB_ENABLE", "0"}}), "D14").front().fix ==
         "export NCCL_IB_DISABLE=1, and unset NCCL_IB_ENABLE");
@@ -73,23 +73,23 @@ TEST_CASE("what is refused is not also called set, and its fix is what was proba
 
 TEST_CASE("NCCL_NET=IB is refused where there is no adapter with an active port") {
   Case one = with_variables({{"NCCL_NET", "IB"}});
-  CHECK(worst(one, "D14") == Severity::ok);
+  CHECK(worst(one, "D14") == CheckStatus::ok);
 
   one.surveys[0].host->rdma[0].state = "DOWN";
-  CHECK(worst(one, "D14") == Severity::fail);
+  CHECK(worst(one, "D14") == CheckStatus::fail);
   CHECK_THAT(value(what(one, "D14"), "judgement"),
              ContainsSubstring("no RDMA adapter with an active port"));
 
   for (model::Survey& survey : one.surveys) // a plugin may call itself so
     survey.process.looked_for = {{"libnccl-net.so", true}};
-  CHECK(worst(one, "D14") == Severity::ok);
+  CHECK(worst(one, "D14") == CheckStatus::ok);
 }
 
 TEST_CASE("an unknown network is refused where no plugin is found") {
   Case one = with_variables({{"NCCL_NET", "AWS Libfabric"}});
   for (model::Survey& survey : one.surveys)
     survey.process.looked_for = {{"libnccl-net.so", false}};
-  CHECK(worst(one, "D14") == Severity::fail);
+  CHECK(worst(one, "D14") == CheckStatus::fail);
 }
 
 TEST_CASE("what NCCL ran with was not refused") {
@@ -97,7 +97,7 @@ TEST_CASE("what NCCL ran with was not refused") {
   for (model::Survey& survey : one.surveys)
     survey.process.environment = {{"NCCL_NET", "Sockets"}};
 
-  CHECK(worst(one, "D14") == Severity::warn);
+  CHECK(worst(one, "D14") == CheckStatus::warn);
   CHECK_THAT(found(one, "D14").front().evidence.back(), ContainsSubstring("yet an all-reduce ran"));
 }
 
@@ -105,7 +105,7 @@ TEST_CASE("without NCCL a value is judged by the newest that is known, and nothi
   Case one = test_doctor::healthy_cpu_case();
   one.surveys[0].process.environment = {{"NCCL_ALGO", "Rng"}};
 
-  CHECK(worst(one, "D14") == Severity::warn);
+  CHECK(worst(one, "D14") == CheckStatus::warn);
   CHECK_THAT(value(what(one, "D14"), "judgement"),
              ContainsSubstring("judged by 2.31.2, the newest known here"));
 }
@@ -115,7 +115,7 @@ TEST_CASE("an older NCCL takes what a newer one refuses") {
   for (model::Survey& survey : one.surveys)
     survey.inventory.libraries[2].version = "2.21.5";
 
-  CHECK(worst(one, "D14") == Severity::warn);
+  CHECK(worst(one, "D14") == CheckStatus::warn);
   CHECK_THAT(value(what(one, "D14"), "judgement"), ContainsSubstring("this NCCL ignores it"));
 }
 
@@ -123,10 +123,10 @@ TEST_CASE("ranks that disagree on what NCCL does not read do not hang") {
   Case one = healthy_case();
   one.surveys[1].process.environment = {{"NCCL_P2P_DISABEL", "1"}};
 
-  CHECK(worst(one, "D14") == Severity::warn); // the name
-  for (const Finding& finding : found(one, "D14"))
+  CHECK(worst(one, "D14") == CheckStatus::warn); // the name
+  for (const CheckResult& finding : found(one, "D14"))
     if (finding.what.kind == "variable_differs") {
-      CHECK(finding.severity == Severity::info);
+      CHECK(finding.status == CheckStatus::info);
       CHECK(finding.cost == "none: NCCL does not read it");
     }
 }
@@ -136,7 +136,7 @@ TEST_CASE("variables that are as they should be are no finding") {
                              {"NCCL_IB_TIMEOUT", "0x14"},
                              {"CUDA_VISIBLE_DEVICES", "0,1"}});
 
-  CHECK(worst(one, "D14") == Severity::ok);
+  CHECK(worst(one, "D14") == CheckStatus::ok);
 }
 
 TEST_CASE("settings that contradict each other are found") {
@@ -145,7 +145,7 @@ TEST_CASE("settings that contradict each other are found") {
         {{"NCCL_MIN_CTAS", "16"}, {"NCCL_MAX_CTAS", "8"}},
         {{"NCCL_CUMEM_ENABLE", "0"}, {"NCCL_NVLS_ENABLE", "1"}}}) {
     bool any = false;
-    for (const Finding& finding : found(with_variables(settings), "D14"))
+    for (const CheckResult& finding : found(with_variables(settings), "D14"))
       any = any || finding.what.kind == "variables_contradict";
     CHECK(any);
   }
@@ -161,7 +161,7 @@ TEST_CASE("ranks with another value of a variable are named, with both values") 
 
   auto findings = found(one, "D14");
 
-  REQUIRE(findings.front().severity == Severity::fail);
+  REQUIRE(findings.front().status == CheckStatus::fail);
   CHECK(findings.front().ranks == std::vector<int>{2});
   CHECK(findings.front().evidence ==
         std::vector<std::string>{"4194304: ranks 0,1", "8388608: rank 2"});
@@ -171,7 +171,7 @@ TEST_CASE("a variable that only some ranks have is a disagreement") {
   Case one = healthy_case();
   one.surveys[1].process.environment = {{"NCCL_ALGO", "Ring"}};
 
-  CHECK(worst(one, "D14") == Severity::fail);
+  CHECK(worst(one, "D14") == CheckStatus::fail);
   CHECK(what(one, "D14").kind == "variable_differs");
   CHECK(value(what(one, "D14"), "variable") == "NCCL_ALGO");
 }
@@ -181,30 +181,30 @@ TEST_CASE(
   Case one = healthy_case();
   one.surveys[0].host->nccl_files = {{"/etc/nccl.conf", {{"NCCL_P2P_DISABLE", "1"}}}};
   auto findings = found(one, "D14");
-  REQUIRE(findings.front().severity == Severity::warn);
+  REQUIRE(findings.front().status == CheckStatus::warn);
   CHECK(findings.front().fix == "remove NCCL_P2P_DISABLE from /etc/nccl.conf");
 
   for (model::Survey& survey : one.surveys)
     survey.process.environment = {{"NCCL_P2P_DISABLE", "0"}};
-  CHECK(worst(one, "D14") == Severity::ok);
+  CHECK(worst(one, "D14") == CheckStatus::ok);
 }
 
 TEST_CASE("shared memory that is missing, tiny, full or littered is found") {
   Case one = healthy_case();
-  CHECK(worst(one, "D15") == Severity::ok);
+  CHECK(worst(one, "D15") == CheckStatus::ok);
 
   one.surveys[0].host->shared_memory = {64 << 20, 60 << 20, {}};
-  CHECK(worst(one, "D15") == Severity::warn);
+  CHECK(worst(one, "D15") == CheckStatus::warn);
   CHECK_THAT(found(one, "D15").front().fix, ContainsSubstring("--shm-size"));
   one.surveys[0].host->shared_memory = {std::uint64_t{8} << 30, 1 << 20, {}};
-  CHECK(worst(one, "D15") == Severity::fail);
+  CHECK(worst(one, "D15") == CheckStatus::fail);
   one.surveys[0].host->shared_memory.reset();
-  CHECK(worst(one, "D15") == Severity::fail);
+  CHECK(worst(one, "D15") == CheckStatus::fail);
 
   one = healthy_case();
   one.surveys[0].host->shared_memory->problem = "Read-only file system";
   REQUIRE(found(one, "D15").size() == 1); // and nothing of room
-  CHECK(found(one, "D15").front().severity == Severity::fail);
+  CHECK(found(one, "D15").front().status == CheckStatus::fail);
   CHECK(found(one, "D15").front().what.kind == "shm_not_writable");
   CHECK(found(one, "D15").front().evidence.front() == "/dev/shm: Read-only file system");
 
@@ -212,7 +212,7 @@ TEST_CASE("shared memory that is missing, tiny, full or littered is found") {
   one.surveys[0].host->shared_memory->segments = {{"nccl-old", 1 << 20, 90'000, 1000},
                                                   {"nccl-new", 1 << 20, 5, 1000}};
   auto findings = found(one, "D15");
-  CHECK(findings.front().severity == Severity::info);
+  CHECK(findings.front().status == CheckStatus::info);
   CHECK(findings.front().evidence.size() == 1);
 }
 
@@ -220,28 +220,28 @@ TEST_CASE("shared memory that logind removes is told, with what keeps it") {
   Case one = healthy_case();
   one.surveys[0].host->shared_memory->removed_at_logout = true;
 
-  Finding told = found(one, "D15").front();
+  CheckResult told = found(one, "D15").front();
 
-  CHECK(told.severity == Severity::info);
+  CHECK(told.status == CheckStatus::info);
   CHECK_THAT(told.fix, ContainsSubstring("enable-linger"));
   one.surveys[0].host->shared_memory->removed_at_logout = false;
-  CHECK(worst(one, "D15") == Severity::ok);
+  CHECK(worst(one, "D15") == CheckStatus::ok);
 }
 
 TEST_CASE("limits that break NCCL are found, and only where they do") {
   Case one = healthy_case();
-  CHECK(worst(one, "D16") == Severity::ok);
+  CHECK(worst(one, "D16") == CheckStatus::ok);
 
   one.surveys[1].process.limits[0].soft = 65536;
-  CHECK(worst(one, "D16") == Severity::fail); // there is RDMA
+  CHECK(worst(one, "D16") == CheckStatus::fail); // there is RDMA
   CHECK(found(one, "D16").front().ranks == std::vector<int>{1});
   one.surveys[0].host->rdma.clear();
-  CHECK(worst(one, "D16") == Severity::info);
+  CHECK(worst(one, "D16") == CheckStatus::info);
   CHECK(found(one, "D16").back().ranks == std::vector<int>{0}); // not rank 1 as well
 
   one = healthy_case();
   one.surveys[0].process.limits[1].soft = 256;
-  CHECK(worst(one, "D16") == Severity::warn);
+  CHECK(worst(one, "D16") == CheckStatus::warn);
   CHECK(found(one, "D16").front().fix == "ulimit -n 65536");
   one.surveys[0].process.limits[1].hard = 256; // the shell cannot go beyond
   CHECK_THAT(found(one, "D16").front().fix, ContainsSubstring("limits.d"));
@@ -250,12 +250,12 @@ TEST_CASE("limits that break NCCL are found, and only where they do") {
   CHECK(what(one, "D16").kind == "stack_unlimited");
   one = healthy_case();
   one.surveys[0].process.limits.clear();
-  CHECK(worst(one, "D16") == Severity::unknown);
+  CHECK(worst(one, "D16") == CheckStatus::unknown);
 }
 
 TEST_CASE("what a container withholds is found") {
   Case one = healthy_case();
-  CHECK(worst(one, "D17") == Severity::ok);
+  CHECK(worst(one, "D17") == CheckStatus::ok);
 
   model::Confinement& limits = one.surveys[0].process.confinement;
   limits.numa_calls_allowed = false;
@@ -263,23 +263,23 @@ TEST_CASE("what a container withholds is found") {
   limits = {};
   limits.memory_limit_bytes = 100 << 20;
   limits.memory_used_bytes = 99 << 20;
-  CHECK(worst(one, "D17") == Severity::warn);
+  CHECK(worst(one, "D17") == CheckStatus::warn);
   limits = {};
   limits.pids_limit = 600;
   limits.pids_used = 300;
-  CHECK(worst(one, "D17") == Severity::warn);
+  CHECK(worst(one, "D17") == CheckStatus::warn);
   limits = {};
   limits.cpus = 0.5;
-  CHECK(worst(one, "D17") == Severity::warn);
+  CHECK(worst(one, "D17") == CheckStatus::warn);
   limits = {};
   std::erase(one.surveys[0].host->driver.device_files, "/dev/nvidia-uvm");
-  CHECK(worst(one, "D17") == Severity::fail);
+  CHECK(worst(one, "D17") == CheckStatus::fail);
 }
 
 TEST_CASE("a /sys without the GPUs is found") {
   Case one = healthy_case();
   one.surveys[0].host->driver.nvidia_pci_devices = 0;
-  CHECK(worst(one, "D17") == Severity::warn);
+  CHECK(worst(one, "D17") == CheckStatus::warn);
   CHECK(what(one, "D17").kind == "gpus_not_in_sys");
 }
 
@@ -288,48 +288,48 @@ TEST_CASE("an interface name that matches nothing is a failure that lists what t
 
   auto findings = found(one, "D18");
 
-  CHECK(findings.front().severity == Severity::fail);
+  CHECK(findings.front().status == CheckStatus::fail);
   CHECK_THAT(findings.front().evidence.back(), ContainsSubstring("eth0 192.0.2.2"));
 }
 
 TEST_CASE("loopback is enough for one host, not for two") {
   Case one = with_variables({{"NCCL_SOCKET_IFNAME", "=lo"}});
-  CHECK(worst(one, "D18") == Severity::ok);
+  CHECK(worst(one, "D18") == CheckStatus::ok);
 
   one.surveys[1].inventory.boot_id = "boot-2";
   one.surveys[1].inventory.hostname = "node02";
   one.surveys[1].host = one.surveys[0].host;
-  CHECK(worst(one, "D18") == Severity::fail);
+  CHECK(worst(one, "D18") == CheckStatus::fail);
 }
 
 TEST_CASE("an active RoCE port without a GID cannot be connected over") {
   Case one = healthy_case();
   one.surveys[0].host->rdma[0].gids = 0;
-  CHECK(worst(one, "D19") == Severity::ok); // InfiniBand's are of another kind
+  CHECK(worst(one, "D19") == CheckStatus::ok); // InfiniBand's are of another kind
 
   one.surveys[0].host->rdma[0].link_layer = "Ethernet";
-  CHECK(worst(one, "D19") == Severity::warn);
+  CHECK(worst(one, "D19") == CheckStatus::warn);
   CHECK(what(one, "D19").kind == "roce_without_gid");
   one.surveys[0].host->rdma[0].gids = 2;
-  CHECK(worst(one, "D19") == Severity::ok);
+  CHECK(worst(one, "D19") == CheckStatus::ok);
 }
 
 TEST_CASE("faults of RDMA adapters are found") {
   Case one = healthy_case();
-  CHECK(worst(one, "D19") == Severity::ok);
+  CHECK(worst(one, "D19") == CheckStatus::ok);
 
   one.surveys[0].host->rdma[0].state = "DOWN";
-  CHECK(worst(one, "D19") == Severity::warn);
+  CHECK(worst(one, "D19") == CheckStatus::warn);
   one = healthy_case();
   one.surveys[0].host->rdma.push_back(
       {"mlx5_1", 1, "ACTIVE", "100 Gb/sec (4X EDR)", "InfiniBand", 1});
   CHECK(what(one, "D19").kind == "rdma_rates_differ");
   one = healthy_case();
   std::erase(one.surveys[0].host->driver.device_files, "/dev/infiniband/uverbs0");
-  CHECK(worst(one, "D19") == Severity::fail);
+  CHECK(worst(one, "D19") == CheckStatus::fail);
   one = healthy_case();
   one.surveys[0].host->driver.modules.clear();
-  CHECK(worst(one, "D19") == Severity::info); // the open driver has DMA-BUF
+  CHECK(worst(one, "D19") == CheckStatus::info); // the open driver has DMA-BUF
   one.surveys[0].host->driver.flavour = "proprietary";
-  CHECK(worst(one, "D19") == Severity::warn);
+  CHECK(worst(one, "D19") == CheckStatus::warn);
 }

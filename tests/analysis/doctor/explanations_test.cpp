@@ -58,11 +58,11 @@ void set_variable(Case& one, const model::Setting& setting) {
     survey.process.environment = {setting};
 }
 
-Finding of(const std::vector<Finding>& all, const std::string& id) {
-  auto found = std::find_if(all.begin(), all.end(), [&](const Finding& one) {
-    return one.id == id && (one.symptom != Symptom::none || one.severity >= Severity::warn);
+CheckResult of(const std::vector<CheckResult>& all, const std::string& id) {
+  auto found = std::find_if(all.begin(), all.end(), [&](const CheckResult& one) {
+    return one.id == id && (one.symptom != Symptom::none || one.status >= CheckStatus::warn);
   });
-  return found == all.end() ? Finding{} : *found;
+  return found == all.end() ? CheckResult{} : *found;
 }
 
 const Step& step_of(const Diagnosis& diagnosis, const char* words) {
@@ -87,14 +87,14 @@ TEST_CASE("a variable that NCCL refuses explains what fails, and the hardware is
 
   CHECK(all.front().id == "D14");
   CHECK_THAT(of(all, "D27").follows_from, ContainsSubstring("D14: NCCL 2.28.3 refuses NCCL_ALGO"));
-  CHECK(of(all, "D36").severity == Severity::unknown);
+  CHECK(of(all, "D36").status == CheckStatus::unknown);
   CHECK_THAT(of(all, "D36").follows_from, ContainsSubstring("D14: "));
   CHECK(step_of(diagnosis, "links and fabric").answer == Step::Answer::yes);
   CHECK(step_of(diagnosis, "Are the processes allowed").answer == Step::Answer::no);
   CHECK(diagnosis.conclusion == "settings or limits of the environment: export NCCL_ALGO=Ring, or "
                                 "unset NCCL_ALGO (D14)");
-  for (const Finding& finding : all)
-    if (finding.severity == Severity::fail)
+  for (const CheckResult& finding : all)
+    if (finding.status == CheckStatus::fail)
       for (const std::string& text : {finding.what.text, finding.fix, finding.cost}) {
         INFO(finding.id << " " << text);
         CHECK(text.find("ACS") == std::string::npos);
@@ -110,7 +110,7 @@ TEST_CASE("a start that fails for a reason of its own is the root, and copies fo
 
   CHECK(of(all, "D27").follows_from.empty());
   CHECK_THAT(of(all, "D36").follows_from, ContainsSubstring("D27: an all-reduce does not run"));
-  CHECK(of(all, "D36").severity == Severity::unknown);
+  CHECK(of(all, "D36").status == CheckStatus::unknown);
   CHECK_THAT(diagnose(one, all).conclusion,
              ContainsSubstring("see the workers' last output (D27)"));
 }
@@ -143,7 +143,7 @@ TEST_CASE("ACS that is really on may explain wrong data, and is said to be no mo
 
   auto all = examine(one);
 
-  Finding found = of(all, "D36");
+  CheckResult found = of(all, "D36");
   CHECK(found.follows_from.empty());
   REQUIRE(found.may_be_of.size() == 1);
   CHECK_THAT(found.may_be_of[0], ContainsSubstring("D13: 1 PCI bridges"));

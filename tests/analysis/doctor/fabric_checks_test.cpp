@@ -24,16 +24,16 @@ TEST_CASE("a fabric manager that is missing or of another version is a failure")
   for (model::GpuHealth& gpu : one.surveys[0].health)
     gpu.fabric_state = "not_supported"; // before Hopper
   CHECK(what(one, "D09").kind == "fabric_manager_missing");
-  CHECK(worst(one, "D09") == Severity::fail);
+  CHECK(worst(one, "D09") == CheckStatus::fail);
 }
 
 TEST_CASE("GPUs that have joined the fabric need no fabric manager that can be seen") {
   Case one = healthy_case();
   one.surveys[0].host->driver.services.clear();
-  CHECK(worst(one, "D09") == Severity::ok);
+  CHECK(worst(one, "D09") == CheckStatus::ok);
 
   one.surveys[0].process.confinement.container = "/.dockerenv";
-  CHECK(worst(one, "D09") == Severity::ok);
+  CHECK(worst(one, "D09") == CheckStatus::ok);
   CHECK(what(one, "D09").kind == "fabric_joined");
   CHECK(value(what(one, "D09"), "gpus") == "2 GPUs have");
 }
@@ -44,13 +44,13 @@ TEST_CASE("in a container it is unknown whether the host's fabric manager runs")
   one.surveys[0].process.confinement.container = "/.dockerenv";
   for (model::GpuHealth& gpu : one.surveys[0].health)
     gpu.fabric_state = "not_supported";
-  CHECK(worst(one, "D09") == Severity::unknown);
+  CHECK(worst(one, "D09") == CheckStatus::unknown);
   CHECK(found(one, "D09").size() == 1);
   CHECK(what(one, "D09").kind == "fabric_manager_hidden");
 
   // A GPU that says itself that it has not joined is no matter of what can be seen.
   one.surveys[0].health[1].fabric_state = "in_progress";
-  CHECK(worst(one, "D09") == Severity::fail);
+  CHECK(worst(one, "D09") == CheckStatus::fail);
   CHECK(what(one, "D09").kind == "fabric_not_joined");
 }
 
@@ -60,12 +60,12 @@ TEST_CASE("a virtual machine with NVSwitches may leave the fabric manager to its
   one.surveys[0].host->pci.hypervisor = "QEMU";
   for (model::GpuHealth& gpu : one.surveys[0].health)
     gpu.fabric_state = "not_supported"; // before Hopper
-  CHECK(worst(one, "D09") == Severity::unknown);
+  CHECK(worst(one, "D09") == CheckStatus::unknown);
   CHECK(what(one, "D09").kind == "fabric_manager_of_host");
 
   for (model::GpuHealth& gpu : one.surveys[0].health)
     gpu.fabric_state = "in_progress";
-  CHECK(worst(one, "D09") == Severity::fail);
+  CHECK(worst(one, "D09") == CheckStatus::fail);
   CHECK(what(one, "D09").kind == "fabric_not_joined");
   CHECK_THAT(found(one, "D09").front().fix, ContainsSubstring("the virtual machine's host"));
 }
@@ -73,10 +73,10 @@ TEST_CASE("a virtual machine with NVSwitches may leave the fabric manager to its
 TEST_CASE("what there is of NVLink between hosts is told, and nothing where there is nothing") {
   Case one = healthy_case();
   auto of_imex = [&] {
-    for (const Finding& finding : found(one, "D10"))
+    for (const CheckResult& finding : found(one, "D10"))
       if (finding.what.kind.starts_with("imex_"))
         return finding;
-    return Finding{};
+    return CheckResult{};
   };
   CHECK(of_imex().what.kind.empty());
   for (model::GpuHealth& gpu : one.surveys[0].health)
@@ -96,7 +96,7 @@ TEST_CASE("what there is of NVLink between hosts is told, and nothing where ther
   one.surveys[0].host->driver.services.push_back("nvidia-imex");
   one.surveys[0].host->driver.device_files.push_back("/dev/nvidia-caps-imex-channels/channel0");
   CHECK(of_imex().what.kind == "imex_ready");
-  CHECK(of_imex().severity == Severity::info);
+  CHECK(of_imex().status == CheckStatus::info);
 }
 
 TEST_CASE("a virtual machine's GPUs need no fabric manager of their own") {
@@ -104,7 +104,7 @@ TEST_CASE("a virtual machine's GPUs need no fabric manager of their own") {
   one.surveys[0].host->driver.services.clear();
   one.surveys[0].host->driver.nvswitches = 0; // the hypervisor has them
 
-  CHECK(worst(one, "D09") == Severity::ok);
+  CHECK(worst(one, "D09") == CheckStatus::ok);
 
   // GPUs before Hopper report no state. If links lead to switches, the check does not say that they
   // need none.
@@ -114,7 +114,7 @@ TEST_CASE("a virtual machine's GPUs need no fabric manager of their own") {
   one.surveys[0].inventory.topology.gpus[0].nvlinks = {std::vector{link}, topology::Source::nvml};
   for (model::GpuHealth& gpu : one.surveys[0].health)
     gpu.fabric_state = "not_supported";
-  CHECK(worst(one, "D09") == Severity::info);
+  CHECK(worst(one, "D09") == CheckStatus::info);
   CHECK(what(one, "D09").kind == "nvswitches_hidden");
 }
 
@@ -127,5 +127,5 @@ TEST_CASE("multicast is what the driver says, or unknown") {
 
   for (model::GpuHealth& gpu : one.surveys[0].health)
     gpu.multicast.reset();
-  CHECK(worst(one, "D10") == Severity::unknown);
+  CHECK(worst(one, "D10") == CheckStatus::unknown);
 }

@@ -27,9 +27,9 @@ TEST_CASE("GPUs of which nothing could be read are unknown in every respect, and
 
   for (const char* id : {"D09", "D11", "D12", "D22", "D33"}) {
     INFO(id);
-    for (const Finding& finding : found(one, id))
-      CHECK(finding.severity == Severity::unknown);
-    CHECK(worst(one, id) == Severity::unknown);
+    for (const CheckResult& finding : found(one, id))
+      CHECK(finding.status == CheckStatus::unknown);
+    CHECK(worst(one, id) == CheckStatus::unknown);
   }
   CHECK_THAT(found(one, "D11").front().evidence.front(),
              ContainsSubstring("GPU 0: uncorrected memory errors, remapped rows"));
@@ -45,7 +45,7 @@ TEST_CASE("one fact that was not told is enough not to be well") {
   for (const char* id : {"D11", "D12", "D22"}) {
     auto findings = found(one, id);
     REQUIRE(findings.size() == 1);
-    CHECK(findings.front().severity == Severity::unknown);
+    CHECK(findings.front().status == CheckStatus::unknown);
     REQUIRE(findings.front().evidence.size() == 1);
     CHECK_THAT(findings.front().evidence.front(), ContainsSubstring("GPU 1"));
   }
@@ -76,14 +76,14 @@ TEST_CASE("cards joined by some of the possible bridges are information, unlike 
     gpu.active_nvlinks = 4;
     gpu.fabric_state.clear();
   }
-  CHECK(worst(one, "D12") == Severity::info);
+  CHECK(worst(one, "D12") == CheckStatus::info);
 
   one.surveys[0].host->driver.nvswitches = 6;
-  CHECK(worst(one, "D12") == Severity::fail);
+  CHECK(worst(one, "D12") == CheckStatus::fail);
 
   one.surveys[0].host->driver.nvswitches = 0;
   one.surveys[0].health[1].active_nvlinks = 8;
-  CHECK(worst(one, "D12") == Severity::fail);
+  CHECK(worst(one, "D12") == CheckStatus::fail);
 }
 
 TEST_CASE("a fabric manager that is missing is not also said not to be needed") {
@@ -93,7 +93,7 @@ TEST_CASE("a fabric manager that is missing is not also said not to be needed") 
     gpu.fabric_state = "not_supported";
 
   REQUIRE(found(one, "D09").size() == 1);
-  CHECK(worst(one, "D09") == Severity::fail);
+  CHECK(worst(one, "D09") == CheckStatus::fail);
 
   one.surveys[0].host->driver.services = {"nv-fabricmanager"};
   CHECK(what(one, "D09").kind == "fabric_manager_runs");

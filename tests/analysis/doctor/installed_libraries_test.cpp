@@ -32,7 +32,7 @@ TEST_CASE("what is loaded is not told of as installed, by whatever rank of the h
       {"/opt/a/libcudart.so.12.4.127", "libcudart.so.12", "", false});
 
   CHECK(not_loaded(one).empty());
-  CHECK(worst(one, "D06") == Severity::ok);
+  CHECK(worst(one, "D06") == CheckStatus::ok);
 }
 
 TEST_CASE("what is installed but not loaded is information, and stands in text and JSON") {
@@ -42,7 +42,7 @@ TEST_CASE("what is installed but not loaded is information, and stands in text a
        {"/usr/local/cuda-14.0/lib64/libcudart.so.14", "libcudart.so.14", "", "toolkit"}});
 
   CHECK(not_loaded(one).size() == 2);
-  CHECK(worst(one, "D06") == Severity::info);
+  CHECK(worst(one, "D06") == CheckStatus::info);
   CHECK(what(one, "D06").kind == "installed_not_loaded");
   const analysis::Report report = doctor_report(one, examine(one));
   CHECK_THAT(analysis::write_text(report),
@@ -56,10 +56,10 @@ TEST_CASE("a runtime that programs would get and that the driver cannot run is a
   model::InstalledLibrary runtime{"/venv/lib/libcudart.so.13", "libcudart.so.13", "13.0.48",
                                   "VIRTUAL_ENV"};
   Case one = with_installed({runtime});
-  CHECK(worst(one, "D06") == Severity::info); // the patient's driver knows CUDA 13.0
+  CHECK(worst(one, "D06") == CheckStatus::info); // the patient's driver knows CUDA 13.0
 
   one.surveys[0].inventory.libraries[0].version = "535.129.03 (CUDA 12.2)";
-  CHECK(worst(one, "D06") == Severity::warn);
+  CHECK(worst(one, "D06") == CheckStatus::warn);
   CHECK(what(one, "D06").kind == "installed_runtime_too_new");
   CHECK(test_doctor::value(what(one, "D06"), "driver") == "535.129.03");
   CHECK_THAT(found(one, "D06").front().fix,
@@ -70,19 +70,19 @@ TEST_CASE("a runtime that programs would get and that the driver cannot run is a
              !ContainsSubstring("update the driver") && ContainsSubstring("no driver helps"));
 
   one.surveys[0].host->installed[0].found_by = "toolkit"; // nobody loads from there unasked
-  CHECK(worst(one, "D06") == Severity::info);
+  CHECK(worst(one, "D06") == CheckStatus::info);
 }
 
 TEST_CASE("an NCCL that LD_LIBRARY_PATH names beside the loaded one is a warning") {
   Case one =
       with_installed({{"/opt/own/libnccl.so.2.21.5", "libnccl.so.2", "2.21.5", "LD_LIBRARY_PATH"}});
 
-  CHECK(worst(one, "D06") == Severity::warn);
+  CHECK(worst(one, "D06") == CheckStatus::warn);
   CHECK_THAT(found(one, "D06").front().fix,
              ContainsSubstring("--library nccl=/opt/own/libnccl.so.2.21.5"));
 
   one.surveys[0].host->installed[0].version = "2.28.3"; // a copy
-  CHECK(worst(one, "D06") == Severity::info);
+  CHECK(worst(one, "D06") == CheckStatus::info);
 }
 
 TEST_CASE("another NCCL behind the loaded one on LD_LIBRARY_PATH bites nobody") {
@@ -90,15 +90,15 @@ TEST_CASE("another NCCL behind the loaded one on LD_LIBRARY_PATH bites nobody") 
       with_installed({{k_loaded, "libnccl.so.2", "2.28.3", "LD_LIBRARY_PATH"},
                       {"/opt/own/libnccl.so.2.21.5", "libnccl.so.2", "2.21.5", "LD_LIBRARY_PATH"}});
 
-  CHECK(worst(one, "D06") == Severity::info);
+  CHECK(worst(one, "D06") == CheckStatus::info);
 }
 
 TEST_CASE("the NCCL of a Python environment is told of with the way to measure it") {
   Case one = with_installed({{"/venv/lib/libnccl.so.2", "libnccl.so.2", "2.27.3", "VIRTUAL_ENV"}});
 
   auto findings = found(one, "D06");
-  CHECK(worst(one, "D06") == Severity::info);
-  CHECK(std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+  CHECK(worst(one, "D06") == CheckStatus::info);
+  CHECK(std::any_of(findings.begin(), findings.end(), [](const CheckResult& finding) {
     return finding.fix.find("--library nccl=/venv/lib/libnccl.so.2") != std::string::npos;
   }));
 }

@@ -164,18 +164,18 @@ Case joined_case(const std::string& transport) {
   return one;
 }
 
-std::vector<Finding> found(const Case& one, const std::string& id) {
-  std::vector<Finding> all = examine(one);
-  std::erase_if(all, [&](const Finding& finding) { return finding.id != id; });
+std::vector<CheckResult> found(const Case& one, const std::string& id) {
+  std::vector<CheckResult> all = examine(one);
+  std::erase_if(all, [&](const CheckResult& finding) { return finding.id != id; });
   return all;
 }
 
-Severity worst(const Case& one, const std::string& id) {
+CheckStatus worst(const Case& one, const std::string& id) {
   return analysis::doctor::worst(found(one, id));
 }
 
 What what(const Case& one, const std::string& id) {
-  std::vector<Finding> all = found(one, id);
+  std::vector<CheckResult> all = found(one, id);
   return all.empty() ? What() : all.front().what;
 }
 

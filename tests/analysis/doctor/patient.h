@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/doctor/findings.h"
+#include "analysis/doctor/check_results.h"
 
 #include <string>
 #include <vector>
@@ -21,10 +21,10 @@ analysis::doctor::Case healthy_cpu_case();
 analysis::doctor::Case joined_case(const std::string& transport);
 
 // The findings of examine() with this id.
-std::vector<analysis::doctor::Finding> found(const analysis::doctor::Case& one,
-                                             const std::string& id);
+std::vector<analysis::doctor::CheckResult> found(const analysis::doctor::Case& one,
+                                                 const std::string& id);
 // The gravest of these.
-analysis::doctor::Severity worst(const analysis::doctor::Case& one, const std::string& id);
+analysis::doctor::CheckStatus worst(const analysis::doctor::Case& one, const std::string& id);
 // The `what` of the gravest.
 analysis::doctor::What what(const analysis::doctor::Case& one, const std::string& id);
 // A value of its sentence, as it stands there; "-" without one.

@@ -19,7 +19,7 @@ TEST_CASE("a rank that finds no GPU of its own is named") {
 
   auto findings = found(one, "D07");
 
-  CHECK(findings.front().severity == Severity::fail);
+  CHECK(findings.front().status == CheckStatus::fail);
   CHECK(findings.front().ranks == std::vector<int>{1});
 }
 
@@ -31,7 +31,7 @@ TEST_CASE("ranks that see one GPU each, all different, are a matter of how ncclp
   auto findings = found(one, "D07");
 
   REQUIRE(findings.size() == 1);
-  CHECK(findings.front().severity == Severity::warn);
+  CHECK(findings.front().status == CheckStatus::warn);
   CHECK(findings.front().ranks == std::vector<int>{1}); // rank 0 finds its own
   CHECK(findings.front().evidence ==
         std::vector<std::string>{"rank 0: GPU 0 of 1 0000:3b:00.0 GPU-0",
@@ -44,9 +44,9 @@ TEST_CASE("ranks that number their GPUs differently may be given one and the sam
   Case one = healthy_case();
   std::swap(one.surveys[1].inventory.gpus[0], one.surveys[1].inventory.gpus[1]);
 
-  Finding finding = found(one, "D07").front();
+  CheckResult finding = found(one, "D07").front();
 
-  CHECK(finding.severity == Severity::fail);
+  CHECK(finding.status == CheckStatus::fail);
   CHECK(finding.what.kind == "gpu_shared_by_ranks");
   CHECK_THAT(finding.cost, ContainsSubstring("Duplicate GPU detected"));
 }
@@ -60,9 +60,9 @@ TEST_CASE("GPUs enough that not every rank sees are no duplicates") {
     one.surveys[0].inventory.gpus.push_back(
         {i, "NVIDIA H200", "GPU-" + std::to_string(i), "0000:5b:00.0", "9.0"});
 
-  Finding finding = found(one, "D07").front();
+  CheckResult finding = found(one, "D07").front();
 
-  CHECK(finding.severity == Severity::fail);
+  CHECK(finding.status == CheckStatus::fail);
   CHECK(finding.ranks == std::vector<int>{1, 2});
   CHECK_THAT(finding.cost, !ContainsSubstring("Duplicate"));
 }
@@ -72,5 +72,5 @@ TEST_CASE("ranks of one host that are shown different GPUs are a warning") {
   one.surveys[0].process.environment = {{"CUDA_VISIBLE_DEVICES", "0"}};
   one.surveys[1].process.environment = {{"CUDA_VISIBLE_DEVICES", "1"}};
 
-  CHECK(worst(one, "D07") == Severity::warn);
+  CHECK(worst(one, "D07") == CheckStatus::warn);
 }

@@ -23,9 +23,9 @@ using test_doctor::worst;
 TEST_CASE("a collective that runs with right data is the proof") {
   Case one = healthy_case();
 
-  CHECK(worst(one, "D27") == Severity::ok);
-  CHECK(worst(one, "D21") == Severity::ok);
-  CHECK(worst(one, "D25") == Severity::ok);
+  CHECK(worst(one, "D27") == CheckStatus::ok);
+  CHECK(worst(one, "D21") == CheckStatus::ok);
+  CHECK(worst(one, "D25") == CheckStatus::ok);
 }
 
 TEST_CASE("wrong data is a failure that names the ranks") {
@@ -36,7 +36,7 @@ TEST_CASE("wrong data is a failure that names the ranks") {
 
   auto findings = found(one, "D27");
 
-  CHECK(findings.front().severity == Severity::fail);
+  CHECK(findings.front().status == CheckStatus::fail);
   CHECK(findings.front().ranks == std::vector<int>{1});
 }
 
@@ -48,7 +48,7 @@ TEST_CASE("a trial that died before its cells is a failure with the workers' las
 
   auto findings = found(one, "D27");
 
-  CHECK(findings.front().severity == Severity::fail);
+  CHECK(findings.front().status == CheckStatus::fail);
   CHECK(findings.front().evidence ==
         std::vector<std::string>{"rank 0: signal 11", "rank 0 on node01: Caught signal 11"});
 }
@@ -58,17 +58,17 @@ TEST_CASE("a graph or a type that fails is a warning of its own, and none of the
   one.smoke_tests[0].cells[3].outcome = {OutcomeKind::failed, "capture is not permitted", {0, 1}};
   one.smoke_tests[0].cells[2].outcome = {OutcomeKind::skipped, "NCCL 2.20 has no f8e4m3", {0, 1}};
 
-  CHECK(worst(one, "D27") == Severity::ok);
-  CHECK(worst(one, "D21") == Severity::warn);
-  CHECK(worst(one, "D25") == Severity::info);
+  CHECK(worst(one, "D27") == CheckStatus::ok);
+  CHECK(worst(one, "D21") == CheckStatus::warn);
+  CHECK(worst(one, "D25") == CheckStatus::info);
 }
 
 TEST_CASE("a reduction that fails is blamed on NCCL's age only where NCCL is that old") {
   Case one = healthy_case();
   one.smoke_tests[0].cells[2].outcome = {OutcomeKind::failed, "some words", {0}};
   auto fix = [&] {
-    for (const Finding& finding : found(one, "D25"))
-      if (finding.severity == Severity::warn)
+    for (const CheckResult& finding : found(one, "D25"))
+      if (finding.status == CheckStatus::warn)
         return finding.fix;
     return std::string();
   };
@@ -85,7 +85,7 @@ TEST_CASE("without a trial it is unknown whether anything runs") {
   one.smoke_tests.clear();
   one.not_tested = "--no-run";
 
-  CHECK(worst(one, "D27") == Severity::unknown);
+  CHECK(worst(one, "D27") == CheckStatus::unknown);
 }
 
 TEST_CASE("a smoke test keeps of a trial what verdicts need") {
@@ -141,8 +141,8 @@ TEST_CASE("what NCCL's log says of the network, and what it took of memory, is k
   one.smoke_tests = {smoke_test};
   std::vector<std::string> said;
   for (const char* id : {"D19", "D20"})
-    for (const Finding& finding : found(one, id)) {
-      CHECK(finding.severity <= Severity::info);
+    for (const CheckResult& finding : found(one, id)) {
+      CHECK(finding.status <= CheckStatus::info);
       said.push_back(finding.what.text);
     }
   CHECK(std::find(said.begin(), said.end(), "NCCL's network here: Socket over eth0") != said.end());
@@ -153,15 +153,15 @@ TEST_CASE("what NCCL's log says of the network, and what it took of memory, is k
 TEST_CASE("ranks that chose different networks cannot connect; sockets beside RDMA are told") {
   Case one = healthy_case();
   one.smoke_tests[0].networks = {{{0, 1}, "Socket", {"eth0"}, {"Using network Socket"}}};
-  CHECK(worst(one, "D19") == Severity::info);
+  CHECK(worst(one, "D19") == CheckStatus::info);
   CHECK(found(one, "D19").front().what.kind == "sockets_despite_rdma");
 
   one.surveys[1].inventory.boot_id = "boot-2";
-  CHECK(worst(one, "D19") == Severity::warn);
+  CHECK(worst(one, "D19") == CheckStatus::warn);
 
   one.smoke_tests[0].networks = {{{0}, "Socket", {"eth0"}, {}}, {{1}, "IB", {"mlx5_0:1/IB"}, {}}};
-  Finding worst = found(one, "D19").front();
-  CHECK(worst.severity == Severity::fail);
+  CheckResult worst = found(one, "D19").front();
+  CHECK(worst.status == CheckStatus::fail);
   CHECK(worst.evidence ==
         std::vector<std::string>{"ranks 0: Socket over eth0", "ranks 1: IB over mlx5_0:1/IB"});
 }
@@ -179,7 +179,7 @@ TEST_CASE("what connecting takes is told once, of the largest communicator that 
   one.smoke_tests = {pair, one.smoke_tests[0], copies};
   auto told = [&] {
     std::vector<std::string> all;
-    for (const Finding& finding : found(one, "D20"))
+    for (const CheckResult& finding : found(one, "D20"))
       if (finding.what.kind == "communicator_memory")
         all.push_back(finding.what.text);
     return all;
@@ -222,8 +222,8 @@ TEST_CASE("what NCCL's log says of its choices is told by size") {
   one.smoke_tests[0].algorithms = smoke_test_of(record, "all ranks").algorithms;
 
   REQUIRE(found(one, "D23").size() == 1);
-  Finding finding = found(one, "D23").front();
-  CHECK(finding.severity == Severity::info);
+  CheckResult finding = found(one, "D23").front();
+  CHECK(finding.status == CheckStatus::info);
   CHECK(finding.what.kind == "algorithms");
   CHECK(value(finding.what, "where") == "on all ranks (2 ranks)");
   CHECK(value(finding.what, "choices") == "AllReduce 64 KiB RING/LL, 512 MiB NVLS/SIMPLE");

@@ -32,7 +32,7 @@ TEST_CASE("a launcher that started more tasks than MPI sees is a failure") {
   Case one = healthy_case();
   one.launcher_problem = "srun started 4 tasks, but MPI sees 1";
 
-  CHECK(worst(one, "D01") == Severity::fail);
+  CHECK(worst(one, "D01") == CheckStatus::fail);
 }
 
 TEST_CASE("ranks with another NCCL are named") {
@@ -43,7 +43,7 @@ TEST_CASE("ranks with another NCCL are named") {
 
   auto findings = found(one, "D32");
 
-  REQUIRE(findings.front().severity == Severity::fail);
+  REQUIRE(findings.front().status == CheckStatus::fail);
   CHECK(findings.front().ranks == std::vector<int>{2});
   CHECK(findings.front().evidence ==
         std::vector<std::string>{"2.27.7: rank 2", "2.28.3: ranks 0,1"});
@@ -60,7 +60,7 @@ TEST_CASE("a kernel module of another version than the libraries is a failure") 
   Case one = healthy_case();
   one.surveys[0].host->driver.module_version = "575.57.08";
 
-  CHECK(worst(one, "D02") == Severity::fail);
+  CHECK(worst(one, "D02") == CheckStatus::fail);
   CHECK(what(one, "D02").kind == "driver_mismatch");
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("GPUs on the bus without a driver module are a failure that names the 
 
   auto findings = found(one, "D02");
 
-  CHECK(findings.front().severity == Severity::fail);
+  CHECK(findings.front().status == CheckStatus::fail);
   CHECK_THAT(findings.front().fix, ContainsSubstring("nouveau"));
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("a loaded driver under which CUDA sees no GPU points at CUDA_VISIBLE_D
 
   auto findings = found(one, "D02");
 
-  CHECK(findings.front().severity == Severity::fail);
+  CHECK(findings.front().status == CheckStatus::fail);
   CHECK(findings.front().fix == "unset CUDA_VISIBLE_DEVICES");
 }
 
@@ -94,9 +94,9 @@ TEST_CASE("a CUDA_VISIBLE_DEVICES that hides nothing is not blamed") {
   one.surveys[0].inventory.nvidia_problem = "CUDA error 802: system not yet initialized";
   one.surveys[0].process.environment = {{"CUDA_VISIBLE_DEVICES", "0,1"}};
 
-  Finding finding = found(one, "D02").front();
+  CheckResult finding = found(one, "D02").front();
 
-  CHECK(finding.severity == Severity::fail);
+  CHECK(finding.status == CheckStatus::fail);
   CHECK_THAT(finding.fix, !ContainsSubstring("unset"));
   CHECK(finding.evidence.front() == "CUDA error 802: system not yet initialized");
 }
@@ -118,7 +118,7 @@ TEST_CASE("a worker that did not survive looking at the GPUs is a failure") {
   Case one = healthy_cpu_case();
   one.surveys[0].problem = "the survey worker sent nothing for 60000 ms";
 
-  CHECK(worst(one, "D02") == Severity::fail);
+  CHECK(worst(one, "D02") == CheckStatus::fail);
 }
 
 TEST_CASE(
@@ -126,9 +126,9 @@ TEST_CASE(
   Case one = healthy_cpu_case();
   one.surveys[0].worker_problem = "cannot start /opt/ncclprobe-worker: No such file or directory";
   auto findings = examine(one);
-  for (const Finding& finding : findings)
+  for (const CheckResult& finding : findings)
     CHECK((finding.id == "D01" || finding.id == "D32"));
-  CHECK(findings.front().severity == Severity::fail);
+  CHECK(findings.front().status == CheckStatus::fail);
   CHECK(findings.front().what.kind == "worker_silent");
   CHECK(findings.front().evidence.front() == one.surveys[0].worker_problem);
   CHECK_THAT(diagnose(one, findings).conclusion, ContainsSubstring("the launch is broken"));
@@ -142,17 +142,17 @@ TEST_CASE(
 
 TEST_CASE("driver and runtime are judged as NVIDIA's compatibility rules say") {
   Case one = healthy_case();
-  CHECK(worst(one, "D04") == Severity::ok);
+  CHECK(worst(one, "D04") == CheckStatus::ok);
 
   set_version(one, "cuda_driver", "550.54.14 (CUDA 12.4)");
-  CHECK(worst(one, "D04") == Severity::fail); // runtime 13.0 wants 580
+  CHECK(worst(one, "D04") == CheckStatus::fail); // runtime 13.0 wants 580
   set_version(one, "cuda_runtime", "12.8");
-  CHECK(worst(one, "D04") == Severity::warn); // minor-version compatibility
+  CHECK(worst(one, "D04") == CheckStatus::warn); // minor-version compatibility
   CHECK(value(what(one, "D04"), "verdict") == "minor_compat");
   set_version(one, "cuda_runtime", "12.1");
-  CHECK(worst(one, "D04") == Severity::ok);
+  CHECK(worst(one, "D04") == CheckStatus::ok);
   set_version(one, "cuda_runtime", "");
-  CHECK(worst(one, "D04") == Severity::unknown);
+  CHECK(worst(one, "D04") == CheckStatus::unknown);
 }
 
 TEST_CASE(
@@ -191,8 +191,8 @@ TEST_CASE("a driver that is too old has one newest CUDA, and every way out is na
   set_version(one, "cuda_driver", "470.129.06 (CUDA 11.4)");
   set_version(one, "cuda_runtime", "12.1");
 
-  const Finding a800 = become("NVIDIA A800-SXM4-80GB", "8.0");
-  CHECK(a800.severity == Severity::fail);
+  const CheckResult a800 = become("NVIDIA A800-SXM4-80GB", "8.0");
+  CHECK(a800.status == CheckStatus::fail);
   CHECK_THAT(value(a800.what, "newest"),
              ContainsSubstring("CUDA up to 11.4, or up to 11.8 with fewer features"));
   CHECK(a800.fix == "update the driver on the host to 525.60.13 or later (530.30.02 or later for "
@@ -214,10 +214,10 @@ TEST_CASE("known faults of the NCCL that is loaded are named where they show") {
   CHECK(value(what(one, "D35"), "version") == "2.14.3");
   CHECK(value(what(one, "D35"), "fault").starts_with("can"));
   CHECK(found(one, "D35").front().fix == "NCCL 2.15.5, or NCCL_PROTO=^LL128");
-  CHECK(worst(one, "D35") == Severity::info);
+  CHECK(worst(one, "D35") == CheckStatus::info);
 
   set_version(one, "nccl", "2.28.9");
-  CHECK(worst(one, "D35") == Severity::ok);
+  CHECK(worst(one, "D35") == CheckStatus::ok);
   CHECK(what(one, "D35").kind == "no_nccl_fault");
   CHECK(value(what(one, "D35"), "version") == "2.28.9");
   CHECK(found(healthy_cpu_case(), "D35").empty());
@@ -231,14 +231,14 @@ TEST_CASE("code for older GPUs and code for newer ones ask for different builds"
         gpu.compute_capability = text;
     return found(one, "D05").front();
   };
-  Finding old = of_capability("7.0");
+  CheckResult old = of_capability("7.0");
   CHECK(value(old.what, "misfit") == "all code is for newer GPUs");
   CHECK_THAT(old.fix, ContainsSubstring("CUDA 12.9 was the last to compile for sm_70") &&
                           ContainsSubstring("-DNCCLPROBE_CUDA_ARCHS=70"));
 
   for (model::Survey& survey : one.surveys)
     survey.inventory.worker_version = "ncclprobe-worker 0.1.0, architectures 80,90";
-  Finding fresh = of_capability("12.0");
+  CheckResult fresh = of_capability("12.0");
   CHECK(value(fresh.what, "misfit") == "all code is for older GPUs");
   CHECK_THAT(fresh.fix, ContainsSubstring("CUDA 12.8 or newer") &&
                             ContainsSubstring("-DNCCLPROBE_CUDA_ARCHS=120"));
@@ -246,7 +246,7 @@ TEST_CASE("code for older GPUs and code for newer ones ask for different builds"
 
 TEST_CASE("a GPU without code in this build is a failure before anything runs") {
   Case one = healthy_case();
-  CHECK(worst(one, "D05") == Severity::ok);
+  CHECK(worst(one, "D05") == CheckStatus::ok);
 
   auto set_capability = [&](const char* text) {
     for (model::Survey& survey : one.surveys)
@@ -254,23 +254,23 @@ TEST_CASE("a GPU without code in this build is a failure before anything runs") 
         gpu.compute_capability = text;
   };
   set_capability("7.5");
-  CHECK(worst(one, "D05") == Severity::fail);
+  CHECK(worst(one, "D05") == CheckStatus::fail);
   set_capability("8.9"); // runs code for 8.0
-  CHECK(worst(one, "D05") == Severity::ok);
+  CHECK(worst(one, "D05") == CheckStatus::ok);
   set_capability("12.0"); // PTX of 10.0
-  CHECK(worst(one, "D05") == Severity::info);
+  CHECK(worst(one, "D05") == CheckStatus::info);
 }
 
 TEST_CASE("an NCCL that is built without these GPUs is a failure that names the file") {
   Case one = healthy_case();
   one.code = {{"/usr/lib/libnccl.so.2.28.3", {"sm_80", "sm_90"}, {"compute_90"}}};
-  CHECK(worst(one, "D05") == Severity::ok);
+  CHECK(worst(one, "D05") == CheckStatus::ok);
 
   one.code[0].cubins = {"sm_80", "sm_100"};
   one.code[0].ptx = {"compute_100"};
 
   auto findings = found(one, "D05");
-  CHECK(findings.front().severity == Severity::fail);
+  CHECK(findings.front().status == CheckStatus::fail);
   CHECK(findings.front().what.kind == "no_code");
   CHECK(value(findings.front().what, "who") == "NCCL's library");
   CHECK_THAT(findings.front().evidence.front(),
@@ -286,20 +286,20 @@ TEST_CASE("two majors of one library in a process are a failure, twice the same 
   Case one = healthy_case();
   auto& libraries = one.surveys[1].process.libraries;
   libraries.push_back({"/opt/a/libcudart.so.12.4.127", "libcudart.so.12", "", false});
-  CHECK(worst(one, "D06") == Severity::ok);
+  CHECK(worst(one, "D06") == CheckStatus::ok);
 
   libraries.push_back({"/opt/b/libcudart.so.13.0.88", "libcudart.so.13", "", false});
-  CHECK(worst(one, "D06") == Severity::fail);
+  CHECK(worst(one, "D06") == CheckStatus::fail);
   CHECK(found(one, "D06").front().ranks == std::vector<int>{1});
   libraries.back() = {"/opt/b/libcudart.so.12.6.1", "libcudart.so.12", "", false};
-  CHECK(worst(one, "D06") == Severity::warn);
+  CHECK(worst(one, "D06") == CheckStatus::warn);
 }
 
 TEST_CASE("an RPATH is told of where LD_LIBRARY_PATH is set, and only there") {
   Case one = healthy_case();
   one.surveys[0].process.libraries[1].rpath = true;
   one.surveys[0].process.libraries[1].runpath = "/opt/own/lib";
-  CHECK(worst(one, "D06") == Severity::ok);
+  CHECK(worst(one, "D06") == CheckStatus::ok);
 
   one.surveys[0].process.environment = {{"LD_LIBRARY_PATH", "/opt/other"}};
 
@@ -310,7 +310,7 @@ TEST_CASE("a libcuda of a compatibility package is a warning") {
   Case one = healthy_case();
   one.surveys[0].process.libraries[0].path = "/usr/local/cuda/compat/libcuda.so.580.95.05";
 
-  CHECK(worst(one, "D06") == Severity::warn);
+  CHECK(worst(one, "D06") == CheckStatus::warn);
 }
 
 TEST_CASE("PyTorch is judged against driver and GPUs, if it was asked for") {
@@ -326,26 +326,26 @@ TEST_CASE("PyTorch is judged against driver and GPUs, if it was asked for") {
   torch.architectures = {"sm_80", "sm_90", "compute_90"};
   torch.nccl = "2.28.3";
   one.torch = {torch};
-  CHECK(worst(one, "D26") == Severity::ok);
+  CHECK(worst(one, "D26") == CheckStatus::ok);
 
   one.torch[0].architectures = {"sm_70", "sm_80"};
-  CHECK(worst(one, "D26") == Severity::fail);
+  CHECK(worst(one, "D26") == CheckStatus::fail);
   CHECK(what(one, "D26").kind == "no_code");
   CHECK(value(what(one, "D26"), "who") == "PyTorch 2.7.0+cu128");
   CHECK(value(what(one, "D26"), "capability") == "9.0");
 
   one.torch[0].architectures.clear(); // then our table of wheels is asked
-  CHECK(worst(one, "D26") == Severity::ok);
+  CHECK(worst(one, "D26") == CheckStatus::ok);
 
   one.torch[0].nccl = "2.26.2";
-  CHECK(worst(one, "D26") == Severity::info);
+  CHECK(worst(one, "D26") == CheckStatus::info);
 
   one.torch[0].cuda = "14.9";
-  CHECK(worst(one, "D26") == Severity::unknown);
+  CHECK(worst(one, "D26") == CheckStatus::unknown);
 
   one.torch[0].cuda.clear();
   CHECK(what(one, "D26").kind == "torch_without_cuda");
-  CHECK(worst(one, "D26") == Severity::fail);
+  CHECK(worst(one, "D26") == CheckStatus::fail);
 
   one.torch[0].problem = "No module named 'torch'";
   CHECK(found(one, "D26").front().evidence.front() == "No module named 'torch'");

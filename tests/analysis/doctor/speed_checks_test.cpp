@@ -30,13 +30,13 @@ Case measured(double busbw_gb_per_s) {
 TEST_CASE("an all-reduce that was measured is judged by what is normal for these GPUs") {
   auto normal = found(measured(370), "D34");
   REQUIRE(normal.size() == 1);
-  CHECK(normal[0].severity == Severity::ok);
+  CHECK(normal[0].status == CheckStatus::ok);
   CHECK(value(normal[0].what, "bytes") == std::to_string(512 << 20));
   CHECK(value(normal[0].what, "speed") == "normal");
 
   auto broken = found(measured(20), "D34");
   REQUIRE(broken.size() == 1);
-  CHECK(broken[0].severity >= Severity::warn);
+  CHECK(broken[0].status >= CheckStatus::warn);
   CHECK(value(broken[0].what, "speed") == "broken");
   CHECK_FALSE(broken[0].cost.empty());
   CHECK_FALSE(broken[0].fix.empty());
@@ -68,8 +68,8 @@ TEST_CASE("a GPU without memory for the large message is told, and works all the
 
   REQUIRE(found(one, "D34").size() == 1);
   CHECK(found(one, "D34")[0].evidence == std::vector<std::string>{"rank 1: out of memory"});
-  CHECK(worst(one, "D34") == Severity::info);
-  CHECK(worst(one, "D27") == Severity::ok);
+  CHECK(worst(one, "D34") == CheckStatus::info);
+  CHECK(worst(one, "D27") == CheckStatus::ok);
 }
 
 TEST_CASE("GPUs that nobody has published figures of are no fault") {
@@ -79,5 +79,5 @@ TEST_CASE("GPUs that nobody has published figures of are no fault") {
       gpu.name = "NVIDIA X1";
       gpu.nvlinks.reset();
     }
-  CHECK(worst(one, "D34") == Severity::info);
+  CHECK(worst(one, "D34") == CheckStatus::info);
 }

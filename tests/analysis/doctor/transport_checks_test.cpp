@@ -31,8 +31,8 @@ void cut_nvlinks(Case& one) {
 }
 
 // The finding about transports.
-const Finding* of_ways(const std::vector<Finding>& all) {
-  for (const Finding& one : all)
+const CheckResult* of_ways(const std::vector<CheckResult>& all) {
+  for (const CheckResult& one : all)
     if (one.what.kind.starts_with("p2p_used") || one.what.kind.starts_with("p2p_unused"))
       return &one;
   return nullptr;
@@ -43,10 +43,10 @@ const Finding* of_ways(const std::vector<Finding>& all) {
 TEST_CASE("NCCL that leaves NVLinks aside is a warning with both transports in it") {
   for (const char* transport : {"SHM/direct/direct", "NET/IB/0"}) {
     auto all = found(joined_case(transport), "D12");
-    const Finding* finding = of_ways(all);
+    const CheckResult* finding = of_ways(all);
 
     REQUIRE(finding);
-    CHECK(finding->severity == Severity::warn);
+    CHECK(finding->status == CheckStatus::warn);
     CHECK(finding->evidence.at(0) ==
           fmt::format("rank 0 to rank 1: via {}; GPU 0 to GPU 1: NV18", transport));
   }
@@ -55,7 +55,7 @@ TEST_CASE("NCCL that leaves NVLinks aside is a warning with both transports in i
 TEST_CASE("direct transports are well, and nothing is said without NCCL's log") {
   auto all = found(joined_case("P2P/CUMEM"), "D12");
   REQUIRE(of_ways(all));
-  CHECK(of_ways(all)->severity == Severity::ok);
+  CHECK(of_ways(all)->status == CheckStatus::ok);
 
   auto silent = found(healthy_case(), "D12");
   CHECK(of_ways(silent) == nullptr);
@@ -65,7 +65,7 @@ TEST_CASE("a detour is none where CUDA cannot reach the other GPU, or on another
   Case one = joined_case("SHM/direct/direct");
   set_access(one, false);
   auto denied = found(one, "D12");
-  CHECK((of_ways(denied) == nullptr || of_ways(denied)->severity != Severity::warn ||
+  CHECK((of_ways(denied) == nullptr || of_ways(denied)->status != CheckStatus::warn ||
          of_ways(denied)->what.kind != "p2p_unused"));
 
   one = joined_case("NET/IB/0");
@@ -82,7 +82,7 @@ TEST_CASE("what CUDA could join through the CPU is worth knowing only") {
   auto all = found(one, "D12");
 
   REQUIRE(of_ways(all));
-  CHECK(of_ways(all)->severity == Severity::info);
+  CHECK(of_ways(all)->status == CheckStatus::info);
 }
 
 TEST_CASE("the transports are read off the smoke test's log and stored") {

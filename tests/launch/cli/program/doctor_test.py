@@ -70,7 +70,7 @@ class Alone(DoctorCase):
 
         self.assertIn(code, (WARNINGS, FAILURES))
         finding = self.found(document, "D14")[0]
-        self.assertEqual(finding["severity"], "warn")
+        self.assertEqual(finding["status"], "warn")
         self.assertIn("NCCL_P2P_DISABLE", finding["what"])
         self.assertTrue(finding["cost"] and finding["fix"] and finding["evidence"])
 
@@ -113,7 +113,7 @@ class Alone(DoctorCase):
         _, document = self.examine("--no-run")
 
         self.assertEqual(document["case"]["smoke_tests"], [])
-        self.assertEqual([one["severity"] for one in self.found(document, "D27")], ["unknown"])
+        self.assertEqual([one["status"] for one in self.found(document, "D27")], ["unknown"])
 
     def test_deep_adds_load(self):
         _, document = self.examine("--deep", "--load-time", "2s")

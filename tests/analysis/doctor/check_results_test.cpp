@@ -15,16 +15,16 @@ using test_doctor::healthy_cpu_case;
 
 TEST_CASE("nothing is wrong with a healthy machine, with and without GPUs") {
   for (const Case& one : {healthy_case(), healthy_cpu_case()})
-    for (const Finding& finding : examine(one)) {
+    for (const CheckResult& finding : examine(one)) {
       INFO(finding.id << " " << finding.what.text);
-      CHECK(finding.severity <= Severity::info);
+      CHECK(finding.status <= CheckStatus::info);
     }
 }
 
 TEST_CASE("every check has a name, and every finding's check is known") {
   for (std::string_view id : check_ids())
     CHECK_FALSE(check_name(id).empty());
-  for (const Finding& finding : examine(healthy_case()))
+  for (const CheckResult& finding : examine(healthy_case()))
     CHECK_FALSE(check_name(finding.id).empty());
 }
 
@@ -37,9 +37,9 @@ TEST_CASE("findings come worst first, each with what it costs and a fix if it is
   auto findings = examine(one);
 
   CHECK(std::is_sorted(findings.begin(), findings.end(),
-                       [](const auto& a, const auto& b) { return a.severity > b.severity; }));
-  for (const Finding& finding : findings)
-    if (finding.severity >= Severity::warn) {
+                       [](const auto& a, const auto& b) { return a.status > b.status; }));
+  for (const CheckResult& finding : findings)
+    if (finding.status >= CheckStatus::warn) {
       INFO(finding.id << " " << finding.what.text);
       CHECK_FALSE(finding.cost.empty());
       CHECK_FALSE(finding.fix.empty());
@@ -132,7 +132,7 @@ TEST_CASE("without a GPU nothing says that a kernel ran") {
 
   CHECK(diagnosis.steps.back().question == "Does an all-reduce run, with correct data?");
   CHECK(diagnosis.steps.back().because == "an all-reduce ran without a GPU on all ranks (2 ranks)");
-  for (const Finding& finding : examine(one))
+  for (const CheckResult& finding : examine(one))
     CHECK_THAT(finding.what.text, !ContainsSubstring("kernel"));
   one.smoke_tests.clear();
   CHECK(diagnose(one, examine(one)).steps.back().question ==
@@ -155,7 +155,7 @@ TEST_CASE("without GPUs and without a run nothing was proved") {
   one.backend = "nvidia"; // asked for, and not to be had
   one.backend_reason.clear();
   one.not_tested = "no GPU";
-  CHECK(test_doctor::worst(one, "D27") == Severity::fail);
+  CHECK(test_doctor::worst(one, "D27") == CheckStatus::fail);
   CHECK_THAT(diagnose(one, examine(one)).conclusion, ContainsSubstring("cannot run here"));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "analysis/doctor/findings.h"
+#include "analysis/doctor/check_results.h"
 
 #include "analysis/doctor/explanations.h"
 
@@ -46,16 +46,16 @@ std::vector<std::string_view> check_ids() {
   return ids;
 }
 
-Severity worst(const std::vector<Finding>& findings) {
-  Severity gravest = Severity::ok;
-  for (const Finding& one : findings)
-    gravest = std::max(gravest, one.severity);
+CheckStatus worst(const std::vector<CheckResult>& findings) {
+  CheckStatus gravest = CheckStatus::ok;
+  for (const CheckResult& one : findings)
+    gravest = std::max(gravest, one.status);
   return gravest;
 }
 
-void Findings::add(Finding finding) {
-  auto same = std::find_if(found_.begin(), found_.end(), [&](const Finding& one) {
-    return one.id == finding.id && one.severity == finding.severity && one.what == finding.what &&
+void CheckResults::add(CheckResult finding) {
+  auto same = std::find_if(found_.begin(), found_.end(), [&](const CheckResult& one) {
+    return one.id == finding.id && one.status == finding.status && one.what == finding.what &&
            one.fix == finding.fix;
   });
   if (same == found_.end()) {
@@ -68,28 +68,28 @@ void Findings::add(Finding finding) {
   merge_into(same->shows_as, finding.shows_as);
 }
 
-void Findings::add(const model::Survey& survey, Finding finding) {
+void CheckResults::add(const model::Survey& survey, CheckResult finding) {
   finding.ranks = survey.ranks;
   add_host(survey, std::move(finding));
 }
 
-void Findings::add_host(const model::Survey& survey, Finding finding) {
+void CheckResults::add_host(const model::Survey& survey, CheckResult finding) {
   finding.hosts = {survey.inventory.hostname};
   add(std::move(finding));
 }
 
-std::vector<Finding> Findings::take() {
-  for (Finding& one : found_) {
+std::vector<CheckResult> CheckResults::take() {
+  for (CheckResult& one : found_) {
     std::sort(one.ranks.begin(), one.ranks.end());
   }
-  std::stable_sort(found_.begin(), found_.end(), [](const Finding& a, const Finding& b) {
-    return a.severity != b.severity ? a.severity > b.severity : a.id < b.id;
+  std::stable_sort(found_.begin(), found_.end(), [](const CheckResult& a, const CheckResult& b) {
+    return a.status != b.status ? a.status > b.status : a.id < b.id;
   });
   return std::move(found_);
 }
 
-std::vector<Finding> examine(const Case& one) {
-  Findings findings;
+std::vector<CheckResult> examine(const Case& one) {
+  CheckResults findings;
   check_launch(one, findings);
   if (!one.looked_at())
     return findings.take();
@@ -98,7 +98,7 @@ std::vector<Finding> examine(const Case& one) {
                      check_links, check_variables, check_host, check_network, check_between_hosts,
                      check_copies, check_smoke_tests, check_transports, check_speed, check_chains})
     check(one, findings);
-  std::vector<Finding> found = findings.take();
+  std::vector<CheckResult> found = findings.take();
   explain(found);
   return found;
 }

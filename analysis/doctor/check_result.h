@@ -18,7 +18,7 @@ namespace ncclprobe::analysis::doctor {
 using base::to_string;
 
 // Ordered by how much it matters.
-enum class Severity {
+enum class CheckStatus {
   ok,
   info,    // informational, nothing to do
   unknown, // could not be checked: says what would be needed
@@ -50,9 +50,9 @@ struct What {
   bool operator==(const What&) const = default;
 };
 
-struct Finding {
+struct CheckResult {
   std::string id; // "D14"
-  Severity severity = Severity::ok;
+  CheckStatus status = CheckStatus::ok;
   What what;
   std::vector<std::string> evidence; // observations, one line each
   std::string cost;                  // consequence of doing nothing; empty if there is none
@@ -63,9 +63,10 @@ struct Finding {
   std::vector<std::string> shows_as;  // words in the evidence of failures that it causes
   std::string follows_from;           // the finding that its evidence names: "D14: ..."; else empty
   std::vector<std::string> may_be_of; // findings that could explain it, without proof
-  bool operator==(const Finding&) const = default;
+  bool operator==(const CheckResult&) const = default;
 };
-NCCLPROBE_FIELDS(Finding, id, severity, evidence, cost, fix, follows_from, may_be_of, ranks, hosts)
+NCCLPROBE_FIELDS(CheckResult, id, status, evidence, cost, fix, follows_from, may_be_of, ranks,
+                 hosts)
 
 // "nccl_env" of "D14"; empty for an unknown id.
 std::string_view check_name(std::string_view id);
@@ -73,6 +74,6 @@ std::string_view check_name(std::string_view id);
 std::vector<std::string_view> check_ids();
 
 // The worst of all, ok if there are none.
-Severity worst(const std::vector<Finding>& findings);
+CheckStatus worst(const std::vector<CheckResult>& findings);
 
 } // namespace ncclprobe::analysis::doctor
