@@ -56,6 +56,12 @@ std::string capability_text(const GpuInQuestion& gpu) {
   text += features->tensor_types.empty()
               ? "; no tensor cores"
               : fmt::format("; tensor cores for {}", base::join(features->tensor_types, ", "));
+  if (std::ranges::any_of(
+          gpu.models, [](const GpuModel* model) { return !model->tensor_tflops.text().empty(); }))
+    text += "; without sparsity at most " + over_models(gpu, [](const GpuModel& model) {
+              const std::string rates = model.tensor_tflops.text();
+              return rates.empty() ? "unknown" : rates;
+            });
   return text;
 }
 
@@ -289,6 +295,9 @@ Object model_values(const GpuModel& model) {
           {"memory_gb", model.memory_gb},
           {"memory_gb_per_s", model.memory_gb_per_s},
           {"memory_type", model.memory_type},
+          {"tensor_tflops", Object{{"bf16", model.tensor_tflops.bf16},
+                                   {"f16", model.tensor_tflops.f16},
+                                   {"tf32", model.tensor_tflops.tf32}}},
           {"on_pcie", model.on_pcie},
           {"pcie_generation", model.pcie_generation},
           {"pcie_width", model.pcie_width},
@@ -299,7 +308,8 @@ Object model_values(const GpuModel& model) {
           {"note", model.note},
           {"sources", Object{{"capability", addresses(model.sources.capability)},
                              {"card", addresses(model.sources.card)},
-                             {"nvlink", addresses(model.sources.nvlink)}}}};
+                             {"nvlink", addresses(model.sources.nvlink)},
+                             {"tensor", addresses(model.sources.tensor)}}}};
 }
 
 Value feature_values(const GpuInQuestion& gpu) {

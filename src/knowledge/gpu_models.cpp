@@ -17,12 +17,13 @@
 namespace ncclprobe::knowledge {
 
 NCCLPROBE_LENIENT_FIELDS(NvlinkFacts, present, generation, links, gb_per_s, via, bridged_gpus)
-NCCLPROBE_LENIENT_FIELDS(GpuSources, capability, card, nvlink)
+NCCLPROBE_LENIENT_FIELDS(TensorRates, bf16, f16, tf32)
+NCCLPROBE_LENIENT_FIELDS(GpuSources, capability, card, nvlink, tensor)
 NCCLPROBE_PARTLY_LENIENT_FIELDS(GpuModel,
                                 (name, family, capability, architecture, segment, memory_gb,
                                  memory_type, sources),
-                                (arm_host, memory_gb_per_s, nvlink, host_link, host_link_gb_per_s,
-                                 power_w, form_factor, pci_device_ids, note))
+                                (arm_host, memory_gb_per_s, tensor_tflops, nvlink, host_link,
+                                 host_link_gb_per_s, power_w, form_factor, pci_device_ids, note))
 NCCLPROBE_PARTLY_LENIENT_FIELDS(GpuFeatures, (capabilities, tensor_types, sources),
                                 (tensor_core_generation, bf16_ops, tf32, fp8, fp4, async_copy, tma,
                                  clusters, multicast, shared_memory_kb, note))
@@ -56,7 +57,7 @@ void read_pcie(std::string_view text, GpuModel& into) {
 GpuModel model_of(nlohmann::json one, const nlohmann::json& family) {
   const nlohmann::json& common = family.at("sources");
   nlohmann::json sources{{"card", one.at("sources")}};
-  for (const char* kind : {"capability", "nvlink"})
+  for (const char* kind : {"capability", "nvlink", "tensor"})
     sources[kind] =
         one.value(fmt::format("{}_sources", kind), common.value(kind, nlohmann::json()));
   for (const auto& [field, value] : family.items())
@@ -94,9 +95,17 @@ std::optional<double> NvlinkFacts::total_gb_per_s() const {
   return gb_per_s ? std::optional(2 * *gb_per_s) : std::nullopt;
 }
 
+std::string TensorRates::text() const {
+  std::string text;
+  for (const auto& [type, rate] : {std::pair("bf16", bf16), {"f16", f16}, {"tf32", tf32}})
+    if (rate)
+      text += fmt::format("{}{} {:g}", text.empty() ? "" : ", ", type, *rate);
+  return text.empty() ? text : text + " Tflop/s";
+}
+
 std::vector<std::string> GpuSources::all() const {
   std::vector<std::string> keys;
-  for (const auto* list : {&card, &capability, &nvlink})
+  for (const auto* list : {&card, &capability, &nvlink, &tensor})
     for (const std::string& key : *list)
       if (std::ranges::find(keys, key) == keys.end())
         keys.push_back(key);

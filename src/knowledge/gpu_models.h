@@ -41,11 +41,20 @@ constexpr auto enum_names(Segment) {
                                                               {jetson, "Jetson"}});
 }
 
+// Peak rate of products of matrices without sparsity, by the type of the factors, 10^12 operations
+// per second (a multiplication and an addition are two).
+struct TensorRates {
+  std::optional<double> bf16, f16, tf32;
+
+  std::string text() const; // "bf16 989, f16 989, tf32 494.5 Tflop/s"; empty: not sourced
+};
+
 // Keys of sources, by kind of data.
 struct GpuSources {
   std::vector<std::string> capability;
   std::vector<std::string> card; // memory, PCIe, power
   std::vector<std::string> nvlink;
+  std::vector<std::string> tensor; // tensor_tflops
 
   std::vector<std::string> all() const; // each once
 };
@@ -60,6 +69,7 @@ struct GpuModel {
   std::optional<double> memory_gb;
   std::string memory_type;
   std::optional<double> memory_gb_per_s;
+  TensorRates tensor_tflops;
   bool on_pcie = true; // false: integrated, or attached by host_link
   std::optional<int> pcie_generation;
   std::optional<int> pcie_width;

@@ -23,6 +23,7 @@ constexpr const char* k_introduction =
 
 - Memory is of one GPU, in GB as published. GB/s are 1e9 bytes a second in **one** direction; vendors
   print the sum of both for NVLink.
+- Rates of tensor cores are peaks of products without sparsity, by the type of the factors.
 - "bridge" is an NVLink that works only through a bridge between GPUs. The bridge may not be installed.
 - "unknown" was not found in a source. Nothing here is guessed.
 - A GPU that is missing is judged by its compute capability: `--gpu sm_89`.
@@ -37,6 +38,10 @@ std::string memory_text(const GpuModel& model) {
   if (model.memory_gb_per_s)
     text += fmt::format(", {:g} GB/s", *model.memory_gb_per_s);
   return text;
+}
+
+std::string or_unknown(const std::string& text) {
+  return text.empty() ? "unknown" : text;
 }
 
 std::string pcie_text(const GpuModel& model) {
@@ -93,13 +98,16 @@ std::vector<std::pair<ComputeCapability, std::string>> architectures() {
 std::string document() {
   std::string text = k_introduction;
   for (const auto& [capability, architecture] : architectures()) {
-    text += fmt::format("\n## {}\n\n| GPU | Capability | Memory | PCIe | NVLink | Sources |\n"
-                        "| --- | --- | --- | --- | --- | --- |\n",
-                        architecture);
+    text += fmt::format(
+        "\n## {}\n\n| GPU | Capability | Memory | Tensor cores | PCIe | NVLink | Sources |\n"
+        "| --- | --- | --- | --- | --- | --- | --- |\n",
+        architecture);
     for (const GpuModel& one : gpu_models())
       if (one.architecture == architecture)
-        text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", one.name, one.capability.text(),
-                            memory_text(one), pcie_text(one), nvlink_text(one), sources_text(one));
+        text +=
+            fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", one.name, one.capability.text(),
+                        memory_text(one), or_unknown(one.tensor_tflops.text()), pcie_text(one),
+                        nvlink_text(one), sources_text(one));
   }
   return text;
 }

@@ -59,6 +59,8 @@ TEST_CASE("no field of a model is misspelt") {
                                        "host_link_gb_per_s",
                                        "memory_type",
                                        "memory_gb_per_s",
+                                       "tensor_tflops",
+                                       "tensor_sources",
                                        "pcie",
                                        "nvlink",
                                        "host_link",
@@ -85,6 +87,7 @@ TEST_CASE("every source of a model leads to an address") {
     INFO(one.name);
     CHECK_FALSE(one.sources.capability.empty());
     CHECK_FALSE(one.sources.card.empty());
+    CHECK(one.sources.tensor.empty() == one.tensor_tflops.text().empty());
     CHECK((one.sources.nvlink.empty() ? !one.nvlink : true)); // unsourced values are absent
     for (const std::string& key : one.sources.all()) {
       INFO(key);
