@@ -14,7 +14,6 @@ namespace ncclprobe::analysis::search {
 // What became of a candidate.
 enum class Fate {
   won,        // proven: the lower end of `interval` is above `needed`
-  beaten,     // proven too, but another finalist is faster
   not_proven, // a finalist: `interval` does not exclude `needed`
   not_chosen, // measured to the end of choosing; others were faster
   stopped,    // shown to be slower than the best by the sequential test, and measured no further
@@ -36,15 +35,21 @@ struct Reason {
   model::OutcomeKind outcome = model::OutcomeKind::ok; // of its cell or trial
 };
 
+// How much faster a candidate is than another one.
+struct Gain {
+  double speed = 1;
+  Interval interval = {1, 1}; // k_confidence
+  int processes = 0;          // on each side
+};
+
 struct Decision {
   Candidate candidate; // the default where nothing is proven
   bool proven = false;
-  double speed = 1;           // over the default
-  Interval interval = {1, 1}; // of `speed`, k_confidence
-  double floor = 1;           // the A/A floor: the default over itself
-  int processes = 0;          // on each side of the comparison
-  bool in_process_gain =
-      false; // of a target: a row of the tuner table gains over the settings alone
+  Gain over_default;
+  // Of a row of the tuner table: over the settings file alone.
+  Gain over_settings;
+  double floor = 1;  // the A/A ratio: the default over itself
+  double needed = 1; // the speed that had to be exceeded: the floor, or 1 + min_gain
 };
 
 // Default cells that were off: their trials were repeated.
@@ -56,13 +61,13 @@ struct Disturbance {
 };
 
 struct Outcome {
-  bool complete = false;       // the search ended by itself, and not at the budget
-  Decision settings;           // process parameters for all targets, by weight: the settings file
-  std::vector<Decision> table; // of each target: process parameters of `settings`, and its own
-                               // in-process values: the tuner table
+  bool complete = false; // the search ended by itself, and not at the budget
+  Decision settings;     // process parameters for all targets, by weight: the settings file
+  // Of each target: the process parameters of `settings`, and in-process values of its own if they
+  // are proven to gain over the settings alone. These are the rows of the tuner table.
+  std::vector<Decision> table;
   std::vector<Reason> reasons; // of all candidates tried but the default
   std::vector<Disturbance> disturbances;
-  int candidates = 0; // tried, without the default
   int trials = 0;
   double seconds = 0; // that they took
 };

@@ -49,8 +49,8 @@ public:
   Outcome outcome() const;
 
 private:
-  class Progress;
-  std::unique_ptr<Progress> progress_;
+  class State;
+  std::unique_ptr<State> state_;
 };
 
 } // namespace ncclprobe::analysis::search

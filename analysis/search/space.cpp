@@ -6,33 +6,6 @@
 #include <algorithm>
 
 namespace ncclprobe::analysis::search {
-namespace {
-
-bool possible_for_any(const Space& space, const Candidate& candidate) {
-  for (std::size_t target = 0; target < space.targets.size(); ++target)
-    if (!space.possible || space.possible(candidate, target))
-      return true;
-  return false;
-}
-
-std::vector<Candidate> combinations(const Space& space, bool in_process) {
-  std::vector<Candidate> all{default_candidate(space)};
-  for (std::size_t p = 0; p < space.parameters.size(); ++p) {
-    if (space.parameters[p].in_process != in_process)
-      continue;
-    const std::size_t before = all.size();
-    for (int value = 1; value < static_cast<int>(space.parameters[p].values.size()); ++value)
-      for (std::size_t i = 0; i < before; ++i) {
-        all.push_back(all[i]);
-        all.back()[p] = value;
-      }
-  }
-  std::erase_if(all, [&](const Candidate& one) { return !possible_for_any(space, one); });
-  return all;
-}
-
-} // namespace
-
 Candidate default_candidate(const Space& space) {
   return Candidate(space.parameters.size(), 0);
 }
@@ -55,12 +28,40 @@ bool possible_for_all(const Space& space, const Candidate& candidate) {
   return true;
 }
 
-std::vector<Candidate> process_candidates(const Space& space) {
-  return combinations(space, false);
+int changes(const Candidate& candidate) {
+  return static_cast<int>(candidate.size() -
+                          static_cast<std::size_t>(std::ranges::count(candidate, 0)));
 }
 
-std::vector<Candidate> in_process_candidates(const Space& space) {
-  return combinations(space, true);
+bool contains(const Candidate& candidate, const Candidate& part) {
+  for (std::size_t p = 0; p < part.size(); ++p)
+    if (part[p] != 0 && candidate[p] != part[p])
+      return false;
+  return true;
+}
+
+std::vector<Candidate> combinations(const Space& space, bool in_process, std::size_t most) {
+  std::vector<Candidate> all{default_candidate(space)};
+  // Each one is made once: from the one that lacks its last change.
+  auto last_change = [](const Candidate& one) {
+    std::size_t after = one.size();
+    while (after > 0 && one[after - 1] == 0)
+      --after;
+    return after;
+  };
+  for (std::size_t from = 0; from < all.size(); ++from)
+    for (std::size_t p = last_change(all[from]); p < space.parameters.size(); ++p) {
+      if (space.parameters[p].in_process != in_process)
+        continue;
+      for (int value = 1; value < static_cast<int>(space.parameters[p].values.size()); ++value) {
+        if (all.size() > most)
+          break;
+        all.push_back(all[from]);
+        all.back()[p] = value;
+      }
+    }
+  all.erase(all.begin());
+  return all;
 }
 
 std::string to_text(const Space& space, const Candidate& candidate) {

@@ -44,11 +44,14 @@ Candidate process_part(const Space& space, Candidate candidate);
 Candidate joined(const Space& space, Candidate process, const Candidate& in_process);
 // Whether it can run for all targets.
 bool possible_for_all(const Space& space, const Candidate& candidate);
-// Every combination of values of the process parameters, or of the in-process ones, that is
-// possible for at least one target. The default comes first. The other kind of parameters is not
-// set.
-std::vector<Candidate> process_candidates(const Space& space);
-std::vector<Candidate> in_process_candidates(const Space& space);
+// How many parameters are set.
+int changes(const Candidate& candidate);
+// Whether `candidate` sets all that `part` sets.
+bool contains(const Candidate& candidate, const Candidate& part);
+// Combinations of values of the process parameters, or of the in-process ones, without the default,
+// in an order that is always the same. The other kind of parameters is not set. If there are more
+// than `most`: all changes of one value, then of two and so on, as many as fit.
+std::vector<Candidate> combinations(const Space& space, bool in_process, std::size_t most);
 
 // "NAME=value NAME=value" of what is set; "default" if nothing is.
 std::string to_text(const Space& space, const Candidate& candidate);

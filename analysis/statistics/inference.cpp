@@ -162,6 +162,12 @@ RatioTest paired_ratio(double ratio, std::size_t count, const LogScatter& scatte
                  confidence);
 }
 
+double p_above(const RatioTest& test, double bound) {
+  const boost::math::students_t distribution(test.degrees_of_freedom);
+  const double t = std::log(test.ratio / bound) / test.log_standard_error;
+  return boost::math::cdf(boost::math::complement(distribution, t));
+}
+
 double detectable_ratio(const RatioTest& test, double alpha) {
   return std::exp(upper_quantile(test.degrees_of_freedom, alpha / 2) * test.log_standard_error);
 }

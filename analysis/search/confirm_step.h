@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/search/judgement.h"
+#include "analysis/search/progress.h"
+
+#include <array>
+#include <vector>
+
+namespace ncclprobe::analysis::search {
+
+// Measures the finalists in turns with the default, in processes that had no part in choosing. It
+// looks at fixed numbers of blocks, and ends early when everything is decided. Each look has an
+// equal part of k_alpha (Bonferroni), so all looks together keep it. If the budget has no room for
+// all looks, fewer are planned, and the last one takes all blocks that there is room for.
+class ConfirmStep : public Step {
+public:
+  static constexpr std::array k_looks{5, 8, 12}; // blocks
+  static constexpr double k_alpha = 0.01;        // probability of any false winner of a search
+
+  explicit ConfirmStep(Progress& progress) : progress_(progress) {}
+  std::vector<std::vector<TrialRequest>> next() override;
+  void learn(const std::vector<Block>& blocks) override;
+
+  const Judgement& judgement() const { return judgement_; }
+
+private:
+  Finalists finalists() const { return {progress_.process, progress_.in_process}; }
+  std::vector<TrialRequest> block();
+  std::vector<int> planned_looks();
+  TrialRequest trial_under(const Candidate& process);
+
+  Progress& progress_;
+  std::vector<MeasuredTrial> trials_;
+  std::size_t look_ = 0;
+  std::vector<int> looks_; // planned
+  bool done_ = false;
+  Judgement judgement_;
+};
+
+// Candidates that are not faster than this when they are chosen are not confirmed: they would most
+// probably not win.
+double worth_confirming(const Options& options);
+
+} // namespace ncclprobe::analysis::search

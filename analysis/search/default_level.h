@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+namespace ncclprobe::analysis::search {
+
+// The default's times in the trials so far, and whether a new one is off: beyond the scatter of
+// those before. Times are logarithms, weighted over all targets.
+class DefaultLevel {
+public:
+  struct Check {
+    double off = 0;   // new time - mean of those before
+    double limit = 0; // the largest distance that counts as scatter
+    bool is_off() const { return off > limit || off < -limit; }
+  };
+  // Nothing with fewer than three times before. The limit is Student's prediction interval (99%)
+  // for one more time, but at least 3%.
+  std::optional<Check> check(double log_time) const;
+  void add(int trial, double log_time);
+  // The level changed: only what comes from now on counts.
+  void restart() { times_.clear(); }
+  // The default's time when that trial ran: the mean of the times before and after it. The weight
+  // halves with every four trials in between, so slow drift cancels. At least one time.
+  double near(int trial) const;
+  // Of one time, from the last ones. Not below that of clocks' ticks (0.1%).
+  double variance() const;
+
+private:
+  struct Moments {
+    double count = 0, mean = 0, variance = 0;
+  };
+  Moments of_last() const;
+  struct Time {
+    int trial = 0;
+    double log_time = 0;
+  };
+  std::vector<Time> times_;
+};
+
+} // namespace ncclprobe::analysis::search

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/search/explore_step.h"
+
+#include "analysis/search/process_race_step.h"
+#include "analysis/search/reserve.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ncclprobe::analysis::search {
+
+ExploreStep::ExploreStep(Progress& progress)
+    : progress_(progress), chooser_(make_chooser(progress.options.strategy, progress.space)) {}
+
+// The default's time is looked up anew: later trials say more about it.
+std::vector<Observation> ExploreStep::observations() const {
+  const double variance = progress_.level.variance();
+  std::vector<Observation> out{{progress_.unset, 0, variance / 4}};
+  for (const Tried& one : tried_)
+    out.push_back({one.candidate, one.log_time - progress_.level.near(one.trial), variance});
+  return out;
+}
+
+std::vector<std::vector<TrialRequest>> ExploreStep::next() {
+  constexpr std::size_t k_block = 4; // besides the default
+  if (done_ || !progress_.has_process())
+    return {};
+  progress_.reserve_s =
+      race_reserve_s(progress_) + screen_reserve_s(progress_) + confirm_reserve_s(progress_);
+  auto allowed = [&](const Candidate& one) { return progress_.allowed(one); };
+  for (std::size_t most = k_block; most > 0; --most) {
+    const auto chosen = chooser_->next(observations(), allowed, most);
+    if (chosen.empty())
+      return finish();
+    std::vector<TrialRequest> block;
+    for (const Candidate& one : chosen)
+      block.push_back(trial_of(progress_, Stage::explore, {one}));
+    put_in_random_order(block, progress_.random);
+    // Last, so that each candidate runs between two trials of the default.
+    block.push_back(trial_of(progress_, Stage::explore, {progress_.unset}));
+    if (progress_.affordable(block))
+      return {block};
+  }
+  progress_.complete = false;
+  return finish();
+}
+
+void ExploreStep::learn(const std::vector<Block>& blocks) {
+  for (const Block& block : blocks)
+    for (const MeasuredTrial& trial : block)
+      if (auto log_time = trial.log_time(progress_.space, trial.process());
+          log_time && trial.process() != progress_.unset)
+        tried_.push_back({trial.process(), trial.request().id, *log_time});
+}
+
+std::vector<std::vector<TrialRequest>> ExploreStep::finish() {
+  done_ = true;
+  if (tried_.empty())
+    return {};
+  const std::vector<Observation> seen = observations();
+  const std::vector<double> believed = chooser_->values(seen);
+  const double best = *std::ranges::min_element(believed);
+  std::vector<std::size_t> order;
+  for (std::size_t i = 1; i < seen.size(); ++i) { // without the default
+    order.push_back(i);
+    progress_.give_reason({.candidate = seen[i].candidate,
+                           .target = {},
+                           .fate = Fate::not_chosen,
+                           .stage = Stage::explore,
+                           .speed = std::exp(-seen[i].value),
+                           .needed = std::exp(-best),
+                           .processes = 1});
+  }
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return believed[i]; });
+  for (std::size_t i : order)
+    if (progress_.contenders.size() < ProcessRaceStep::k_contenders && believed[i] < 0)
+      progress_.contenders.push_back(seen[i]);
+  return {};
+}
+
+} // namespace ncclprobe::analysis::search

@@ -1,0 +1,255 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/search/judgement.h"
+
+#include "analysis/verdict/size_class.h"
+#include "analysis/verdict/typical_scatter.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace ncclprobe::analysis::search {
+namespace {
+
+using LogTime = std::function<std::optional<double>(const MeasuredTrial&)>;
+
+// exp of the logarithms; trials in which it is missing are left out.
+std::vector<double> times_of(const std::vector<MeasuredTrial>& trials, const Candidate& process,
+                             const LogTime& log_time) {
+  std::vector<double> out;
+  for (const MeasuredTrial& trial : trials)
+    if (trial.process() == process)
+      if (auto one = log_time(trial))
+        out.push_back(std::exp(*one));
+  return out;
+}
+
+// The default's processes fall into two arms that differ in nothing. Returns their ratio, above 1.
+// Each stage's times count relative to its mean, so drift in between is no difference.
+double floor_of(const Evidence& evidence, const Candidate& process, const LogTime& log_time) {
+  std::array<double, 2> sums{}, counts{};
+  std::size_t at = 0;
+  for (const auto* trials : {&evidence.floor, &evidence.confirmed}) {
+    const std::vector<double> times = times_of(*trials, process, log_time);
+    if (times.size() < 2)
+      continue;
+    const double mean = std::log(geometric_mean(times));
+    for (double time : times) {
+      sums[at % 2] += std::log(time) - mean;
+      ++counts[at++ % 2];
+    }
+  }
+  if (counts[1] == 0)
+    return 1;
+  return std::exp(std::abs(sums[0] / counts[0] - sums[1] / counts[1]));
+}
+
+Gain gain_of(const RatioTest& test, std::size_t processes) {
+  return {.speed = test.ratio, .interval = test.interval, .processes = static_cast<int>(processes)};
+}
+
+// Several tests of one question: the most careful answer counts.
+struct Answer {
+  Gain gain;
+  double p = 1;         // that the speed is not above what is needed
+  bool hopeless = true; // the interval lies below what is needed
+};
+
+Answer most_careful(const std::vector<RatioTest>& tests, std::size_t processes, double needed) {
+  Answer out{.gain = gain_of(tests.front(), processes), .p = 0};
+  for (const RatioTest& test : tests) {
+    out.gain.interval.low = std::min(out.gain.interval.low, test.interval.low);
+    out.gain.interval.high = std::max(out.gain.interval.high, test.interval.high);
+    out.p = std::max(out.p, p_above(test, needed));
+  }
+  out.hopeless = out.gain.interval.high < needed;
+  return out;
+}
+
+Reason reason_of(const Candidate& candidate, std::optional<std::size_t> target, Fate fate,
+                 const Gain& gain, double needed) {
+  return {.candidate = candidate,
+          .target = target,
+          .fate = fate,
+          .stage = Stage::confirm,
+          .speed = gain.speed,
+          .interval = gain.interval,
+          .needed = needed,
+          .processes = gain.processes};
+}
+
+class Judge {
+public:
+  Judge(const Space& space, const Finalists& finalists, const Evidence& evidence, double min_gain,
+        double alpha)
+      : space_(space), finalists_(finalists), evidence_(evidence), least_(1 + min_gain),
+        alpha_(alpha), unset_(default_candidate(space)) {}
+
+  Judgement judge() {
+    judge_settings();
+    judge_rows();
+    return std::move(out_);
+  }
+
+private:
+  struct Row {
+    std::size_t target = 0;
+    Candidate candidate;
+    std::vector<double> ratios; // one for each process: without / with the in-process values
+    Answer answer;
+  };
+
+  LogTime all_targets(const Candidate& candidate) const {
+    return [&](const MeasuredTrial& trial) { return trial.log_time(space_, candidate); };
+  }
+  LogTime one_target(std::size_t target, const Candidate& candidate) const {
+    return [&, target](const MeasuredTrial& trial) { return trial.log_time(target, candidate); };
+  }
+
+  // Fresh processes with the settings against fresh processes without them.
+  void judge_settings() {
+    Decision& decision = out_.settings;
+    decision.candidate = unset_;
+    decision.floor = floor_of(evidence_, unset_, all_targets(unset_));
+    decision.needed = std::max(decision.floor, least_);
+    if (!finalists_.process)
+      return;
+    const Candidate& process = *finalists_.process;
+    const auto without = times_of(evidence_.confirmed, unset_, all_targets(unset_));
+    const auto with = times_of(evidence_.confirmed, process, all_targets(process));
+    const auto own = welch_ratio(without, with, k_confidence);
+    if (!own) { // it failed, or the budget ended
+      out_.decided = with.empty() && !without.empty();
+      return;
+    }
+    std::vector<RatioTest> tests{*own};
+    LogScatter of_all = pooled(*log_scatter(without), *log_scatter(with));
+    if (auto floor = log_scatter(times_of(evidence_.floor, unset_, all_targets(unset_))))
+      of_all = pooled(of_all, *floor);
+    tests.push_back(ratio_test(own->ratio, without.size(), with.size(), of_all, k_confidence));
+    const Answer answer = most_careful(tests, with.size(), decision.needed);
+    decision.proven = answer.p < alpha_ / 2;
+    if (decision.proven) {
+      decision.candidate = process;
+      decision.over_default = answer.gain;
+    }
+    out_.decided = decision.proven || answer.hopeless;
+    out_.reasons.push_back(reason_of(process, {}, decision.proven ? Fate::won : Fate::not_proven,
+                                     answer.gain, decision.needed));
+  }
+
+  // Cells with the in-process values against cells without them, of the same processes.
+  std::vector<Row> rows_under(const Candidate& process) const {
+    std::vector<Row> rows;
+    for (std::size_t target = 0; target < space_.targets.size(); ++target)
+      for (const Candidate& values : finalists_.in_process[target]) {
+        Row row{.target = target, .candidate = joined(space_, process, values)};
+        row.ratios = times_of(evidence_.confirmed, process, [&](const MeasuredTrial& trial) {
+          auto without = trial.log_time(target, process);
+          auto with = trial.log_time(target, row.candidate);
+          return without && with ? std::optional(*without - *with) : std::nullopt;
+        });
+        if (row.ratios.size() >= 2)
+          rows.push_back(std::move(row));
+      }
+    return rows;
+  }
+
+  double needed_of(std::size_t target) const {
+    return std::max(least_, floor_of(evidence_, unset_, one_target(target, unset_)));
+  }
+
+  // The scatter of all rows of that size class says more than a row's own five ratios: a cell may
+  // have two speeds (analysis/verdict/typical_scatter.h).
+  std::array<std::vector<LogScatter>, k_size_classes> scatters(const std::vector<Row>& rows) const {
+    std::array<std::vector<LogScatter>, k_size_classes> out;
+    for (const Row& row : rows)
+      out[class_of(row.target)].push_back(*log_scatter(row.ratios));
+    return out;
+  }
+  std::size_t class_of(std::size_t target) const {
+    return static_cast<std::size_t>(size_class(space_.targets[target].bytes));
+  }
+
+  void judge_rows() {
+    const Candidate& process = out_.settings.candidate;
+    for (std::size_t target = 0; target < space_.targets.size(); ++target)
+      out_.table.push_back({.candidate = process,
+                            .over_default = over_default(target, process),
+                            .floor = floor_of(evidence_, unset_, one_target(target, unset_)),
+                            .needed = needed_of(target)});
+    std::vector<Row> rows = rows_under(process);
+    const auto of_class = scatters(rows);
+    std::vector<double> p_values;
+    for (Row& row : rows) {
+      const LogScatter typical_one = typical(of_class[class_of(row.target)]);
+      const auto own = *paired_ratio(row.ratios, k_confidence);
+      row.answer =
+          most_careful({own, paired_ratio(own.ratio, row.ratios.size(), typical_one, k_confidence)},
+                       row.ratios.size(), out_.table[row.target].needed);
+      p_values.push_back(row.answer.p);
+    }
+    give_reasons_for_others();
+    const std::vector<double> adjusted = holm_adjusted(p_values);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      decide(rows[i], adjusted[i] < alpha_ / 2);
+  }
+
+  // In-process values under the process parameters that were not chosen.
+  void give_reasons_for_others() {
+    if (!finalists_.process)
+      return;
+    const Candidate& other = out_.settings.proven ? unset_ : *finalists_.process;
+    for (const Row& row : rows_under(other)) {
+      const auto own = *paired_ratio(row.ratios, k_confidence);
+      out_.reasons.push_back(reason_of(row.candidate, row.target, Fate::not_chosen,
+                                       gain_of(own, row.ratios.size()),
+                                       out_.table[row.target].needed));
+    }
+  }
+
+  void decide(const Row& row, bool proven) {
+    Decision& decision = out_.table[row.target];
+    const Gain& gain = row.answer.gain;
+    out_.decided = out_.decided && (proven || row.answer.hopeless);
+    Fate fate = Fate::not_proven;
+    if (proven) {
+      fate = Fate::won;
+      decision.proven = true;
+      decision.candidate = row.candidate;
+      decision.over_settings = gain;
+      decision.over_default = over_default(row.target, row.candidate);
+    }
+    out_.reasons.push_back(reason_of(row.candidate, row.target, fate, gain, decision.needed));
+  }
+
+  // For information: its own interval, without a decision.
+  Gain over_default(std::size_t target, const Candidate& candidate) const {
+    const auto without = times_of(evidence_.confirmed, unset_, one_target(target, unset_));
+    const auto with = times_of(evidence_.confirmed, process_part(space_, candidate),
+                               one_target(target, candidate));
+    if (candidate == unset_)
+      return {.processes = static_cast<int>(without.size())};
+    const auto test = welch_ratio(without, with, k_confidence);
+    return test ? gain_of(*test, with.size()) : Gain{};
+  }
+
+  const Space& space_;
+  const Finalists& finalists_;
+  const Evidence& evidence_;
+  double least_;
+  double alpha_;
+  Candidate unset_;
+  Judgement out_;
+};
+
+} // namespace
+
+Judgement judge(const Space& space, const Finalists& finalists, const Evidence& evidence,
+                double min_gain, double alpha) {
+  return Judge(space, finalists, evidence, min_gain, alpha).judge();
+}
+
+} // namespace ncclprobe::analysis::search

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/search/measured_trial.h"
+#include "analysis/search/outcome.h"
+
+#include <optional>
+#include <vector>
+
+namespace ncclprobe::analysis::search {
+
+// What is to be proven.
+struct Finalists {
+  std::optional<Candidate> process; // process parameters, for all targets
+  // For each target: in-process values (the rest of the candidate does not count).
+  std::vector<std::vector<Candidate>> in_process;
+};
+
+// What was measured: the default, and everything in Finalists, under the default's process
+// parameters and under the finalist's.
+struct Evidence {
+  std::vector<MeasuredTrial> floor;     // of the default, before the choice
+  std::vector<MeasuredTrial> confirmed; // after it
+};
+
+struct Judgement {
+  Decision settings;
+  std::vector<Decision> table;
+  std::vector<Reason> reasons; // of the finalists
+  bool decided = true; // more trials would change nothing: each finalist won, or is shown not to
+};
+
+// alpha: the probability of any false winner, in this look at the trials. Half of it is for the
+// settings, the other half for the rows of the table, with Holm's correction over all rows.
+// Method: docs/method.md, "How tune decides".
+Judgement judge(const Space& space, const Finalists& finalists, const Evidence& evidence,
+                double min_gain, double alpha);
+
+} // namespace ncclprobe::analysis::search

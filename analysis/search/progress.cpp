@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/search/progress.h"
+
+#include <algorithm>
+
+namespace ncclprobe::analysis::search {
+
+Progress::Progress(Space of, Options with)
+    : space(std::move(of)), options(std::move(with)), random(options.seed),
+      unset(default_candidate(space)), in_process(space.targets.size()) {}
+
+bool Progress::allowed(const Candidate& candidate, std::optional<std::size_t> target) const {
+  if (target ? space.possible && !space.possible(candidate, *target)
+             : !possible_for_all(space, candidate))
+    return false;
+  return std::ranges::none_of(failed,
+                              [&](const auto& one) { return contains(candidate, one.first); });
+}
+
+double Progress::expected_s(const std::vector<TrialRequest>& trials) const {
+  double sum = 0;
+  if (options.expected_s)
+    for (const TrialRequest& trial : trials)
+      sum += options.expected_s(trial);
+  return sum;
+}
+
+bool Progress::affordable(const std::vector<TrialRequest>& trials) const {
+  return options.budget_s <= 0 || spent_s + expected_s(trials) + reserve_s <= options.budget_s;
+}
+
+void Progress::give_reason(Reason reason) {
+  auto key = std::pair(reason.target, reason.candidate);
+  reasons.insert_or_assign(std::move(key), std::move(reason));
+}
+
+bool Progress::has_in_process() const {
+  return std::ranges::any_of(space.parameters, &Parameter::in_process);
+}
+
+bool Progress::has_process() const {
+  return !std::ranges::all_of(space.parameters, &Parameter::in_process);
+}
+
+TrialRequest trial_of(Progress& progress, Stage stage, const std::vector<Candidate>& candidates) {
+  TrialRequest trial{.stage = stage, .process = process_part(progress.space, candidates.front())};
+  for (std::size_t target = 0; target < progress.space.targets.size(); ++target)
+    for (const Candidate& candidate : candidates)
+      trial.cells.push_back({target, candidate});
+  put_in_random_order(trial.cells, progress.random);
+  return trial;
+}
+
+} // namespace ncclprobe::analysis::search

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/search/default_level.h"
+#include "analysis/search/gaussian_process.h"
+#include "analysis/search/measured_trial.h"
+#include "analysis/search/outcome.h"
+#include "analysis/search/random_order.h"
+#include "analysis/search/search.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace ncclprobe::analysis::search {
+
+// What a search knows so far. Its steps share it.
+struct Progress {
+  Progress(Space of, Options with);
+
+  // Whether it may be tried: possible for the target (or for all of them), and it does not set all
+  // that a failed one sets.
+  bool allowed(const Candidate& candidate, std::optional<std::size_t> target = {}) const;
+  // Whether the budget has room for these trials, and for `reserve_s` after them.
+  bool affordable(const std::vector<TrialRequest>& trials) const;
+  double expected_s(const std::vector<TrialRequest>& trials) const;
+  void give_reason(Reason reason);
+  bool has_in_process() const;
+  bool has_process() const;
+
+  Space space;
+  Options options;
+  Random random;
+  Candidate unset; // the default
+  std::map<Candidate, model::OutcomeKind> failed;
+  std::set<Candidate> worked; // process parameters under which a cell finished
+  DefaultLevel level;
+  std::vector<MeasuredTrial> floor;
+  // What the steps hand on: the fastest combination of process parameters, and for each target the
+  // fastest in-process values under it.
+  std::vector<Observation> contenders;
+  std::optional<Candidate> process;
+  std::vector<std::vector<Candidate>> in_process;
+  std::map<std::pair<std::optional<std::size_t>, Candidate>, Reason> reasons;
+  bool complete = true; // no step was cut short by the budget
+  double spent_s = 0;
+  double reserve_s = 0; // that the steps after the present one need
+};
+
+// A trial with cells of all targets, in random order.
+TrialRequest trial_of(Progress& progress, Stage stage, const std::vector<Candidate>& candidates);
+
+// A part of a search.
+class Step {
+public:
+  virtual ~Step() = default;
+  // Blocks of trials to run now. Empty: the step is done.
+  virtual std::vector<std::vector<TrialRequest>> next() = 0;
+  // Those blocks. What failed is in Progress::failed; cells may be missing.
+  virtual void learn(const std::vector<Block>& blocks) = 0;
+};
+
+} // namespace ncclprobe::analysis::search

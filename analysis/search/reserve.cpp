@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/search/reserve.h"
+
+#include "analysis/search/confirm_step.h"
+#include "analysis/search/process_race_step.h"
+#include "analysis/search/screen_step.h"
+
+namespace ncclprobe::analysis::search {
+
+// A trial of the default stands for one of any process parameters.
+double confirm_reserve_s(Progress& progress) {
+  std::vector<Candidate> cells{progress.unset};
+  if (progress.has_in_process())
+    cells.push_back(progress.unset); // a finalist's cell
+  const double one = progress.expected_s({trial_of(progress, Stage::confirm, cells)});
+  constexpr int k_repeats = 1; // of a block whose default is off
+  return (ConfirmStep::k_looks.front() + k_repeats) * one * (progress.has_process() ? 2 : 1);
+}
+
+double screen_reserve_s(Progress& progress) {
+  if (!progress.has_in_process())
+    return 0;
+  std::vector<std::vector<Candidate>> all;
+  for (std::size_t target = 0; target < progress.space.targets.size(); ++target)
+    all.push_back(screened(progress, progress.unset, target));
+  constexpr int k_least_rounds = 2;
+  return k_least_rounds * progress.expected_s({screen_trial(progress, progress.unset, all)});
+}
+
+double race_reserve_s(Progress& progress) {
+  constexpr int k_trials = static_cast<int>(ProcessRaceStep::k_contenders) + 1; // of one round
+  return k_trials * progress.expected_s({trial_of(progress, Stage::race, {progress.unset})});
+}
+
+} // namespace ncclprobe::analysis::search

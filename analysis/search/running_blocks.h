@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/search/progress.h"
+
+#include <optional>
+#include <vector>
+
+namespace ncclprobe::analysis::search {
+
+// The blocks of trials that are being measured. Sees to it that a step gets whole blocks: it asks
+// again for cells that were not reached, and for blocks that were disturbed.
+//
+// A trial is disturbed if the default's trial before or after it is off: a disturbance began or
+// ended in between. Then the default alone is measured until it is as before, and the blocks with
+// disturbed trials again. If it stays off, this is its new level.
+class RunningBlocks {
+public:
+  RunningBlocks(Progress& progress, std::vector<Disturbance>& disturbances)
+      : progress_(progress), disturbances_(disturbances) {}
+
+  void start(const std::vector<std::vector<TrialRequest>>& blocks);
+  // The trials to run now. Empty: the blocks are complete.
+  std::vector<TrialRequest> next();
+  void learn(const TrialRequest& request, const TrialResult& result);
+  std::vector<Block> take();
+  int trials() const { return next_id_; }
+  bool default_failed() const { return default_failed_; }
+
+private:
+  struct Running {
+    std::vector<TrialRequest> planned;
+    Block measured;
+    bool settled = false;
+  };
+  struct Pending {
+    TrialRequest request;
+    std::size_t block = 0;
+    std::size_t trial = 0;
+  };
+  void request(TrialRequest trial, Cause cause, std::size_t block, std::size_t place);
+  void blame(const TrialRequest& request, const TrialResult& result);
+  void ask_for_rest(const Pending& pending, const TrialResult& result);
+  void settle();
+  // Whether each of these trials, in the order of time, is the default's and off.
+  std::vector<bool> off(const std::vector<const MeasuredTrial*>& trials);
+  void wait_for_default();
+  void settle_wait();
+  void repeat();
+
+  Progress& progress_;
+  std::vector<Disturbance>& disturbances_;
+  std::vector<Running> blocks_;
+  std::vector<Pending> pending_;       // handed out or to be handed out
+  int repeats_ = 0;                    // of these blocks
+  std::vector<std::size_t> disturbed_; // blocks that wait for the default
+  std::vector<double> off_times_;      // the default's since then, while it is off
+  int next_id_ = 0;
+  bool default_failed_ = false;
+};
+
+} // namespace ncclprobe::analysis::search

@@ -1,0 +1,255 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/search/default_level.h"
+#include "analysis/search/simulated_machine.h"
+#include "base/error.h"
+#include "support/catch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis::search;
+using namespace ncclprobe::analysis::search::simulation;
+
+namespace {
+
+using analysis::simulation::Noise;
+
+const Kind k_quiet{"0.2%", [](Noise& noise) { return 0.002 * noise.normal(); },
+                   [](Noise&, int) { return 0.0; }};
+
+// P and Q need fresh processes, R does not. P=1 is 20% faster, R=2 10%.
+Surface small_surface() {
+  Surface surface{.name = "small", .kind = k_quiet};
+  surface.space.parameters = {{.name = "P", .values = {"", "1", "2"}},
+                              {.name = "Q", .values = {"", "1"}},
+                              {.name = "R", .values = {"", "1", "2"}, .in_process = true}};
+  surface.space.targets = {{.name = "1M", .weight = 1, .bytes = 1 << 20},
+                           {.name = "64M", .weight = 3, .bytes = 64 << 20}};
+  surface.log_time = [](const Candidate& one, std::size_t) {
+    return (one[0] == 1 ? -0.2 : 0.0) + (one[1] == 1 ? 0.05 : 0.0) + (one[2] == 2 ? -0.1 : 0.0);
+  };
+  return surface;
+}
+
+struct Log {
+  std::vector<TrialRequest> requests;
+  Outcome outcome;
+};
+
+Log logged(const Surface& surface, Options options = {}) {
+  options.expected_s = SimulatedMachine::expected_s;
+  SimulatedMachine machine(surface, options.seed);
+  Search search(surface.space, options);
+  Log log;
+  for (auto trials = search.next(); !trials.empty(); trials = search.next())
+    for (const TrialRequest& trial : trials) {
+      log.requests.push_back(trial);
+      search.learn(trial, machine.run(trial));
+    }
+  log.outcome = search.outcome();
+  return log;
+}
+
+const Reason* reason_of(const Outcome& outcome, const Candidate& candidate) {
+  auto found = std::ranges::find(outcome.reasons, candidate, &Reason::candidate);
+  return found == outcome.reasons.end() ? nullptr : &*found;
+}
+
+int requests_of(const Log& log, const Candidate& candidate) {
+  int count = 0;
+  for (const TrialRequest& trial : log.requests)
+    count +=
+        std::ranges::find(trial.cells, candidate, &CellRequest::candidate) != trial.cells.end();
+  return count;
+}
+
+} // namespace
+
+TEST_CASE("a search proves the settings and the rows of the table") {
+  const Outcome outcome = logged(small_surface()).outcome;
+  CHECK(outcome.complete);
+  CHECK(outcome.settings.proven);
+  CHECK(outcome.settings.candidate == Candidate{1, 0, 0});
+  CHECK(outcome.settings.over_default.interval.low > outcome.settings.needed);
+  REQUIRE(outcome.table.size() == 2);
+  for (const Decision& row : outcome.table) {
+    CHECK(row.proven);
+    CHECK(row.candidate == Candidate{1, 0, 2});
+    CHECK(row.needed >= 1.02);
+    CHECK(row.over_settings.interval.low > row.needed);
+    CHECK(row.over_default.speed > row.over_settings.speed);
+  }
+}
+
+TEST_CASE("the same seed leads to the same requests, another one to others") {
+  const Log first = logged(small_surface(), {.seed = 7}),
+            second = logged(small_surface(), {.seed = 7}),
+            other = logged(small_surface(), {.seed = 8});
+  REQUIRE(first.requests.size() == second.requests.size());
+  bool all_as_other = first.requests.size() == other.requests.size();
+  for (std::size_t i = 0; i < first.requests.size(); ++i) {
+    CHECK(first.requests[i].cells == second.requests[i].cells);
+    all_as_other = all_as_other && first.requests[i].cells == other.requests[i].cells;
+  }
+  CHECK(!all_as_other);
+}
+
+TEST_CASE("every candidate that was tried has a reason") {
+  const Log log = logged(small_surface());
+  std::set<Candidate> tried;
+  for (const TrialRequest& trial : log.requests)
+    for (const CellRequest& cell : trial.cells)
+      tried.insert(cell.candidate);
+  tried.erase(Candidate{0, 0, 0});
+  for (const Candidate& candidate : tried) {
+    INFO(to_text(small_surface().space, candidate));
+    CHECK(reason_of(log.outcome, candidate));
+  }
+  REQUIRE(reason_of(log.outcome, {1, 0, 0}));
+  CHECK(reason_of(log.outcome, {1, 0, 0})->fate == Fate::won);
+  CHECK(reason_of(log.outcome, {0, 1, 0})->speed < 1);
+}
+
+TEST_CASE("cells of one trial share its process parameters, and ids count trials") {
+  const Log log = logged(small_surface());
+  for (std::size_t i = 0; i < log.requests.size(); ++i) {
+    CHECK(log.requests[i].id == static_cast<int>(i));
+    for (const CellRequest& cell : log.requests[i].cells)
+      CHECK(process_part(small_surface().space, cell.candidate) == log.requests[i].process);
+  }
+  CHECK(log.outcome.trials == static_cast<int>(log.requests.size()));
+}
+
+TEST_CASE("what hangs, crashes or gives wrong data loses, and is never tried again") {
+  for (auto outcome : {model::OutcomeKind::timed_out, model::OutcomeKind::crashed,
+                       model::OutcomeKind::wrong_data, model::OutcomeKind::failed}) {
+    INFO(model::to_string(outcome));
+    Surface surface = small_surface();
+    surface.outcome = [=](const Candidate& one) {
+      return one[0] == 1 || one[2] == 2 ? outcome : model::OutcomeKind::ok;
+    };
+    const Log log = logged(surface);
+    CHECK(requests_of(log, {1, 0, 0}) == 1);
+    CHECK(requests_of(log, {1, 1, 0}) == 0); // sets all that a failed one sets
+    REQUIRE(reason_of(log.outcome, {1, 0, 0}));
+    CHECK(reason_of(log.outcome, {1, 0, 0})->fate == Fate::failed);
+    CHECK(reason_of(log.outcome, {1, 0, 0})->outcome == outcome);
+    CHECK(reason_of(log.outcome, {0, 0, 2})->fate == Fate::failed);
+    CHECK(!log.outcome.settings.proven);
+    for (const Decision& row : log.outcome.table)
+      CHECK(row.candidate == Candidate{0, 0, 0});
+  }
+}
+
+TEST_CASE("cells that a hang kept from running are asked for again") {
+  Surface surface = small_surface();
+  surface.outcome = [](const Candidate& one) {
+    return one[2] == 1 ? model::OutcomeKind::timed_out : model::OutcomeKind::ok;
+  };
+  int asked_again = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) { // the hang comes early or late
+    const Log log = logged(surface, {.seed = seed});
+    asked_again += std::ranges::any_of(log.requests, [](const TrialRequest& trial) {
+      return trial.cause == Cause::cells_not_run;
+    });
+    CHECK(log.outcome.settings.candidate == Candidate{1, 0, 0});
+    for (const Decision& row : log.outcome.table)
+      CHECK(row.candidate == Candidate{1, 0, 2});
+  }
+  CHECK(asked_again > 0);
+}
+
+TEST_CASE("a candidate that is not possible for a target is not tried for it") {
+  Surface surface = small_surface();
+  surface.space.possible = [](const Candidate& one, std::size_t target) {
+    return target == 1 || (one[0] != 1 && one[2] != 2);
+  };
+  const Log log = logged(surface);
+  for (const TrialRequest& trial : log.requests)
+    for (const CellRequest& cell : trial.cells)
+      CHECK(surface.space.possible(cell.candidate, cell.target));
+  CHECK(log.outcome.table[0].candidate == Candidate{0, 0, 0});
+  CHECK(log.outcome.table[1].candidate == Candidate{0, 0, 2});
+}
+
+TEST_CASE("trials near a disturbance are measured again, and it is told") {
+  Surface surface = small_surface();
+  surface.drift = [](double seconds) { return seconds > 9 && seconds < 14 ? 0.3 : 0.0; };
+  const Log log = logged(surface);
+  REQUIRE(!log.outcome.disturbances.empty());
+  CHECK(log.outcome.disturbances[0].ratio > 1.2);
+  CHECK(!log.outcome.disturbances[0].new_level);
+  CHECK(std::ranges::any_of(
+      log.requests, [](const TrialRequest& trial) { return trial.cause == Cause::default_off; }));
+  CHECK(log.outcome.table[0].candidate == Candidate{1, 0, 2});
+}
+
+TEST_CASE("a new level of the default that stays is accepted") {
+  Surface surface = small_surface();
+  surface.drift = [](double seconds) { return seconds > 9 ? 0.3 : 0.0; };
+  const Outcome outcome = logged(surface).outcome;
+  CHECK(std::ranges::count_if(outcome.disturbances, &Disturbance::new_level) == 1);
+  CHECK(outcome.table[0].candidate == Candidate{1, 0, 2});
+}
+
+TEST_CASE("a search keeps its budget, and says that it was cut short") {
+  for (double budget_s : {20.0, 30.0, 45.0}) {
+    const Log log = logged(small_surface(), {.budget_s = budget_s});
+    INFO(budget_s);
+    CHECK(log.outcome.seconds <= budget_s + 1e-6);
+  }
+  CHECK(!logged(small_surface(), {.budget_s = 20}).outcome.complete);
+}
+
+TEST_CASE("the outcome before the first trial keeps the default") {
+  const Search search(small_surface().space, {});
+  const Outcome outcome = search.outcome();
+  CHECK(!outcome.complete);
+  CHECK(!outcome.settings.proven);
+  REQUIRE(outcome.table.size() == 2);
+  CHECK(outcome.table[0].candidate == Candidate{0, 0, 0});
+}
+
+TEST_CASE("a search ends if the default itself fails") {
+  Surface surface = small_surface();
+  surface.outcome = [](const Candidate&) { return model::OutcomeKind::crashed; };
+  const Log log = logged(surface);
+  CHECK(!log.outcome.complete);
+  CHECK(log.requests.size() <= 4);
+}
+
+TEST_CASE("a search refuses a space in which there is nothing to tune or to compare with") {
+  CHECK_THROWS_AS(Search(Space{}, {}), base::Exception);
+  Space space = small_surface().space;
+  space.possible = [](const Candidate&, std::size_t) { return false; };
+  CHECK_THROWS_AS(Search(space, {}), base::Exception);
+  space = small_surface().space;
+  space.parameters[0].values.clear();
+  CHECK_THROWS_AS(Search(space, {}), base::Exception);
+}
+
+TEST_CASE("the default is off if it is beyond its scatter so far") {
+  DefaultLevel level;
+  CHECK(!level.check(1.0));
+  for (int trial = 0; trial < 6; ++trial)
+    level.add(trial, trial % 2 ? 0.001 : -0.001);
+  REQUIRE(level.check(0.02));
+  CHECK(!level.check(0.02)->is_off()); // below 3%
+  CHECK(level.check(0.05)->is_off());
+  CHECK(level.check(-0.05)->is_off());
+  level.restart();
+  CHECK(!level.check(0.05));
+}
+
+TEST_CASE("the default's level follows slow drift") {
+  DefaultLevel level;
+  for (int trial = 0; trial <= 40; trial += 5)
+    level.add(trial, 0.001 * trial);
+  CHECK(std::abs(level.near(20) - 0.02) < 1e-6);
+  CHECK(std::abs(level.near(22) - 0.022) < 0.001);
+}
