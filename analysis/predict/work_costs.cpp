@@ -3,6 +3,7 @@
 
 #include "analysis/predict/work_costs.h"
 
+#include "analysis/results/cell_summary.h"
 #include "analysis/statistics/statistics.h"
 
 #include <algorithm>
@@ -72,10 +73,13 @@ WorkCosts WorkCosts::measured(const model::Run& run, const steps::StepResult& re
         trial.spec.purpose != model::Purpose::measure)
       continue;
     for (std::size_t i = 0; i < std::min(trial.spec.cells.size(), trial.cells.size()); ++i)
-      if (trial.spec.cells[i].label == result.label)
+      if (trial.spec.cells[i].label == result.label &&
+          setting_name(trial.spec, trial.spec.cells[i]) == result.setting) {
         for (auto& [name, times_ns] : stretch_times(trial.cells[i], trial.spec.cells[i].schedule,
                                                     trial.spec.ranks, program.is_alike()))
           processes[name].push_back(by_trial[trial.spec.id][name] = median(times_ns));
+        break; // of a cell that was measured several times, the first
+      }
   }
   WorkCosts costs;
   costs.alike_ = program.is_alike();

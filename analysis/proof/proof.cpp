@@ -222,9 +222,12 @@ void prove_cpus(SettingProof& proof, const TrialRecord& trial) {
 
 SettingProof prove(const model::Run& run, const TrialRecord& trial) {
   SettingProof proof;
-  proof.setting = trial.spec.label();
+  // A companion of in-process settings has them in all cells (workload/plan.h).
+  const model::Cell none;
+  const model::Cell& first = trial.spec.cells.empty() ? none : trial.spec.cells.front();
+  proof.setting = setting_name(trial.spec, first);
   proof.trial = trial.spec.id;
-  proof.is_default = trial.spec.is_default();
+  proof.is_default = is_default(trial.spec, first);
   proof.outcome = trial.outcome;
   std::map<int, NcclLog> logs;
   for (const Evidence& evidence : trial.evidence)
@@ -234,6 +237,8 @@ SettingProof prove(const model::Run& run, const TrialRecord& trial) {
   prove_libraries(proof, trial);
   prove_cpus(proof, trial);
   for (int rank = 0; rank < trial.spec.ranks; ++rank) {
+    for (const model::Setting& setting : first.settings)
+      add_verdict(proof.variables, prove_in_process(setting, proof.cells, rank), rank);
     auto log = logs.find(rank);
     for (const model::Setting& setting : trial.spec.process.at(rank)) {
       if (setting.name == k_loader_path)

@@ -210,4 +210,34 @@ void check_choices(VariableProof& proof, const NcclLog& log, const model::TrialS
   }
 }
 
+VariableProof prove_in_process(const model::Setting& setting, const std::vector<CellProof>& cells,
+                               int rank) {
+  VariableProof proof{setting, Effect::not_known, "the library did not report it", {}, {}};
+  auto taken_by = [&](const Use& use) {
+    return setting.name == "algorithm"                      ? use.algorithm
+           : setting.name == "protocol"                     ? use.protocol
+           : setting.name == "channels" && use.channels > 0 ? std::to_string(use.channels)
+                                                            : "";
+  };
+  for (const CellProof& cell : cells) {
+    auto uses = cell.by_rank.find(rank);
+    if (uses == cell.by_rank.end())
+      continue;
+    for (const Use& use : uses->second) {
+      const std::string taken = taken_by(use);
+      if (taken.empty())
+        continue;
+      if (!is_logged_as(setting.value, taken)) {
+        proof.effect = Effect::overridden;
+        proof.reason =
+            fmt::format("{} used {} {} anyway", cell.label.workload(), setting.name, taken);
+        return proof;
+      }
+      proof.effect = Effect::took_effect;
+      proof.reason = "all calls used it";
+    }
+  }
+  return proof;
+}
+
 } // namespace ncclprobe::analysis

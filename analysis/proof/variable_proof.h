@@ -15,4 +15,9 @@ VariableProof prove_variable(const model::Setting& setting, const NcclLog& log,
 void check_choices(VariableProof& proof, const NcclLog& log, const model::TrialSpec& spec,
                    const std::vector<CellProof>& cells, int rank);
 
+// A setting within processes (model/in_process.h) on one rank, by how the library ran `cells`,
+// which all have it. `ranks` is left empty.
+VariableProof prove_in_process(const model::Setting& setting, const std::vector<CellProof>& cells,
+                               int rank);
+
 } // namespace ncclprobe::analysis

@@ -97,15 +97,19 @@ struct CellProblem {
 std::vector<CellProblem> cell_problems(const TrialRecord& trial) {
   std::vector<CellProblem> problems;
   for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c) {
-    const model::CellLabel& label = trial.spec.cells[c].label;
+    const model::Cell& cell = trial.spec.cells[c];
+    const model::CellLabel& label = cell.label;
     const model::Outcome& outcome = trial.cells[c].outcome;
     if (outcome.ok())
       continue;
+    const std::string kind =
+        kind_of(label) +
+        (cell.settings.empty() ? "" : " with " + printable(model::label_of(cell.settings)));
     auto same = std::find_if(problems.begin(), problems.end(), [&](const CellProblem& one) {
-      return one.kind == kind_of(label) && one.outcome == outcome;
+      return one.kind == kind && one.outcome == outcome;
     });
     if (same == problems.end())
-      same = problems.insert(problems.end(), {kind_of(label), outcome, {}, {}});
+      same = problems.insert(problems.end(), {kind, outcome, {}, {}});
     if (cell_size(label) != k_no_size)
       same->sizes.insert(label.bytes);
     std::string which = which_of(label);

@@ -108,7 +108,7 @@ Chart forest_chart(std::string title, std::vector<StepComparison> comparisons,
   table
       .add("noise",
            [&verdicts](Row row) -> Value {
-             const auto& floor = verdicts.floors[size_class(row.second->setting->label.bytes)];
+             const auto& floor = verdicts.floor_of(*row.second);
              return floor ? Value(List{six_digits(1 / floor->ratio), six_digits(floor->ratio)})
                           : Value();
            })

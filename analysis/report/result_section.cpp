@@ -185,6 +185,7 @@ Value against_default(const SettingResult& result, const Comparison* one) {
                 {"detectable_speed_ratio", six_digits(one->detectable)},
                 {"processes", result.processes.size()},
                 {"default_processes", baseline.processes.size()},
+                {"pairs", one->pairs},
                 {"throttled", one->throttled}};
 }
 

@@ -21,21 +21,24 @@ std::string range_text(std::size_t low, std::size_t high) {
   return low == high ? std::to_string(low) : fmt::format("{} to {}", low, high);
 }
 
-std::string process_counts(const Verdicts& verdicts, const SettingResult* Comparison::*side) {
+// The least and the largest of `count`, over the comparisons of pairs, or over the others.
+template <class Count>
+std::string counts_text(const Verdicts& verdicts, bool of_pairs, Count count) {
   std::size_t low = SIZE_MAX, high = 0;
-  for (const Comparison& one : verdicts.comparisons) {
-    low = std::min(low, (one.*side)->processes.size());
-    high = std::max(high, (one.*side)->processes.size());
-  }
+  for (const Comparison& one : verdicts.comparisons)
+    if ((one.pairs > 0) == of_pairs) {
+      low = std::min(low, count(one));
+      high = std::max(high, count(one));
+    }
   return range_text(low, high);
 }
 
-std::string floor_text(const Verdicts& verdicts) {
+std::string floor_text(const NoiseFloors& floors) {
   static constexpr std::array<std::string_view, k_size_classes> k_names{
       "up to 64K", "above 64K up to 4M", "above 4M"};
   std::vector<std::string> parts;
   for (std::size_t c = 0; c < k_size_classes; ++c)
-    if (const auto& floor = verdicts.floors[c])
+    if (const auto& floor = floors[c])
       parts.push_back(
           fmt::format("{} {} ({})", percent_above(floor->ratio), k_names[c],
                       count_of(static_cast<std::size_t>(floor->cells), "cell", "cells")));
@@ -144,14 +147,14 @@ TablePtr settings_table(const std::vector<SettingVerdict>& settings) {
   return table.table();
 }
 
-TablePtr floors_table(const Verdicts& verdicts) {
+TablePtr floors_table(const NoiseFloors& of_class) {
   static constexpr std::array<std::string_view, k_size_classes> k_classes{"to_64K", "to_4M",
                                                                           "above_4M"};
   using Floor = std::pair<std::string_view, NoiseFloor>;
   std::vector<Floor> floors;
   for (std::size_t c = 0; c < k_size_classes; ++c)
-    if (verdicts.floors[c])
-      floors.emplace_back(k_classes[c], *verdicts.floors[c]);
+    if (of_class[c])
+      floors.emplace_back(k_classes[c], *of_class[c]);
   TableOf<Floor> table(std::move(floors));
   table.add("sizes", &Floor::first);
   table.add("ratio", [](const Floor& one) { return six_digits(one.second.ratio); });
@@ -159,13 +162,60 @@ TablePtr floors_table(const Verdicts& verdicts) {
   return table.table();
 }
 
-TablePtr arms_table(const Verdicts& verdicts) {
-  TableOf<ArmComparison> table(verdicts.arms);
+TablePtr arms_table(const std::vector<ArmComparison>& arms) {
+  TableOf<ArmComparison> table(arms);
   add_label(
       table, [](const ArmComparison& one) -> auto& { return one.result->label; });
   table.add("ratio", [](const ArmComparison& one) { return six_digits(one.test.ratio); });
   table.add("interval", [](const ArmComparison& one) { return interval_value(one.test.interval); });
   return table.table();
+}
+
+// How settings of independent processes were compared.
+std::string unpaired_text(const Verdicts& verdicts) {
+  auto processes = [](const SettingResult* Comparison::*side) {
+    return [side](const Comparison& one) { return (one.*side)->processes.size(); };
+  };
+  return fmt::format(
+      "One observation is one process: the median of its times in a cell. Setting "
+      "(n = {}) and default, both arms (n = {}), are compared by Welch's "
+      "t-test on the logarithms of these times. The ratio is that of the geometric "
+      "means, above 1 if the setting is faster; its {:.0f}% interval is for that "
+      "comparison alone. No observation is left out. If a cell has two speeds, a few "
+      "processes may all run at the same one by chance, and then scatter too little. "
+      "So two more tests use the typical scatter of more processes: of all settings in "
+      "the cell, and of the same setting in all cells of its size class. The largest p "
+      "and the widest interval count.",
+      counts_text(verdicts, false, processes(&Comparison::setting)),
+      counts_text(verdicts, false, processes(&Comparison::baseline)), 100 * k_confidence);
+}
+
+std::string paired_text(const Verdicts& verdicts) {
+  return fmt::format(
+      "In-process settings run in the same processes as the default, in random order. One "
+      "observation is one process (n = {}): the ratio of its default's time to its setting's. "
+      "Student's t-test on the logarithms of these ratios tells whether their geometric mean "
+      "differs from 1. Here too, two more tests use the typical scatter of such ratios: of all "
+      "in-process settings in the cell, and of the same setting in all cells of its size class. "
+      "Each process measures the default twice, which gives the A/A noise floor within processes.",
+      counts_text(verdicts, true, [](const Comparison& one) { return one.pairs; }));
+}
+
+std::string arms_text(const std::vector<ArmComparison>& arms, const NoiseFloors& floors,
+                      std::string_view whose) {
+  const bool percentile = std::ranges::any_of(
+      floors, [](const auto& floor) { return floor && floor->cells >= k_percentile_cells; });
+  const auto differ = std::ranges::count_if(arms, [](const ArmComparison& one) {
+    return one.test.interval.low > 1 || one.test.interval.high < 1;
+  });
+  return fmt::format(
+      "{}: {}. It is the largest ratio{} between the default's two arms, which are identical. "
+      "Their {:.0f}% interval excludes 1 in {} of {}; chance alone would do so in {:.1f} on "
+      "average.",
+      whose, floor_text(floors),
+      percentile ? fmt::format(" (the 95th percentile, from {} cells on)", k_percentile_cells) : "",
+      100 * k_confidence, differ, count_of(arms.size(), "cell", "cells"),
+      (1 - k_confidence) * static_cast<double>(arms.size()));
 }
 
 } // namespace
@@ -277,22 +327,27 @@ Report verdict_report(const RunFigures& figures) {
       .sections = {answer_section(figures)},
       .data = {
           {"verdicts",
-           Object{{"answer", in_words(answer(figures.settings, verdicts))},
-                  {"advice", in_words(noise_advice(figures.run, figures.results, verdicts))},
-                  {"test",
-                   "Welch's t-test on logarithms of process medians, also with the typical scatter "
-                   "of the cell and of the size class: the largest p, the widest interval"},
-                  {"correction", "Holm"},
-                  {"alpha", k_alpha},
-                  {"confidence", k_confidence},
-                  {"least_processes", k_least_processes},
-                  {"largest_missed_ratio", k_largest_missed_ratio},
-                  {"tested", verdicts.tested},
-                  {"settings", settings},
-                  {"to_set", advice_table(advices(figures))},
-                  {"noise_floor", floors_table(verdicts)},
-                  {"lowest_default_arms_p", six_digits(verdicts.lowest_arms_p)},
-                  {"default_arms", arms_table(verdicts)}}}}};
+           Object{
+               {"answer", in_words(answer(figures.settings, verdicts))},
+               {"advice", in_words(noise_advice(figures.run, figures.results, verdicts))},
+               {"test",
+                "Welch's t-test on logarithms of process medians, also with the typical scatter "
+                "of the cell and of the size class: the largest p, the widest interval; "
+                "in-process settings: Student's t-test on logarithms of the ratios of pairs, with "
+                "the same scatters"},
+               {"correction", "Holm"},
+               {"alpha", k_alpha},
+               {"confidence", k_confidence},
+               {"least_processes", k_least_processes},
+               {"largest_missed_ratio", k_largest_missed_ratio},
+               {"tested", verdicts.tested},
+               {"settings", settings},
+               {"to_set", advice_table(advices(figures))},
+               {"noise_floor", floors_table(verdicts.floors)},
+               {"noise_floor_in_process", floors_table(verdicts.paired_floors)},
+               {"lowest_default_arms_p", six_digits(verdicts.lowest_arms_p)},
+               {"default_arms", arms_table(verdicts.arms)},
+               {"default_arms_in_process", arms_table(verdicts.paired_arms)}}}}};
   if (settings->rows > 0)
     report.sections.push_back(
         {.key = "verdicts", .blocks = {View{settings}}, .part = Section::Part::answer});
@@ -306,17 +361,13 @@ Section method_section(const RunFigures& figures) {
     return section;
   section.title = "How the verdicts were reached";
   auto add = [&](std::string text) { section.blocks.push_back(Text{"", std::move(text), 2}); };
-  add(fmt::format("One observation is one process: the median of its times in a cell. Setting "
-                  "(n = {}) and default, both arms (n = {}), are compared by Welch's "
-                  "t-test on the logarithms of these times. The ratio is that of the geometric "
-                  "means, above 1 if the setting is faster; its {:.0f}% interval is for that "
-                  "comparison alone. No observation is left out. If a cell has two speeds, a few "
-                  "processes may all run at the same one by chance, and then scatter too little. "
-                  "So two more tests use the typical scatter of more processes: of all settings in "
-                  "the cell, and of the same setting in all cells of its size class. The largest p "
-                  "and the widest interval count.",
-                  process_counts(verdicts, &Comparison::setting),
-                  process_counts(verdicts, &Comparison::baseline), 100 * k_confidence));
+  const auto of_pairs = std::ranges::count_if(verdicts.comparisons,
+                                              [](const Comparison& one) { return one.pairs > 0; });
+  const bool all_pairs = of_pairs == std::ssize(verdicts.comparisons);
+  if (!all_pairs)
+    add(unpaired_text(verdicts));
+  if (of_pairs > 0)
+    add(paired_text(verdicts));
   add(fmt::format(
       "Better or worse: p below {} after Holm's correction over the {} of this run, "
       "and a ratio beyond the A/A noise floor. The chance of any false verdict is then about "
@@ -326,21 +377,16 @@ Section method_section(const RunFigures& figures) {
       count_of(static_cast<std::size_t>(verdicts.tested), "tested comparison",
                "tested comparisons"),
       100 * k_alpha, k_least_processes, 100 * (k_largest_missed_ratio - 1)));
-  if (verdicts.arms.empty()) {
-    add("A/A noise floor: unknown, because the default was not run in two arms.");
-    return section;
-  }
-  bool percentile =
-      std::any_of(verdicts.floors.begin(), verdicts.floors.end(),
-                  [](const auto& floor) { return floor && floor->cells >= k_percentile_cells; });
-  add(fmt::format(
-      "A/A noise floor of this run: {}. It is the largest ratio{} between the "
-      "default's two arms, which are identical. Their {:.0f}% interval excludes "
-      "1 in {} of {}; chance alone would do so in {:.1f} on average.",
-      floor_text(verdicts),
-      percentile ? fmt::format(" (the 95th percentile, from {} cells on)", k_percentile_cells) : "",
-      100 * k_confidence, verdicts.arms_differ, count_of(verdicts.arms.size(), "cell", "cells"),
-      (1 - k_confidence) * static_cast<double>(verdicts.arms.size())));
+  if (of_pairs > 0)
+    add(verdicts.paired_arms.empty()
+            ? "A/A noise floor within processes: unknown, because too few processes measured the "
+              "default twice."
+            : arms_text(verdicts.paired_arms, verdicts.paired_floors,
+                        "A/A noise floor within processes"));
+  if (!all_pairs)
+    add(verdicts.arms.empty()
+            ? "A/A noise floor: unknown, because the default was not run in two arms."
+            : arms_text(verdicts.arms, verdicts.floors, "A/A noise floor of this run"));
   return section;
 }
 

@@ -73,10 +73,13 @@ void add_time(Group& group, const RunSummary& run, CellPlace place) {
     const std::optional<CellTime>& time =
         repeated == summary.repeated.end() ? cell.time : repeated->second;
     if (time)
-      processes.push_back({spec.id, spec.replicate, *time, 0, place});
+      processes.push_back({spec.id, spec.replicate, *time, 0, {}, place});
   }
-  if (!processes.empty() && processes.back().place.trial == place.trial)
+  if (!processes.empty() && processes.back().place.trial == place.trial) {
     processes.back().throttle_reasons |= cell.readings.throttle_reasons;
+    if (cell.time)
+      processes.back().each_ns.push_back(cell.time->over_batches_ns.median);
+  }
 }
 
 void add_data(Group& group, const model::CellRecord& record) {
@@ -269,6 +272,7 @@ std::vector<SettingResult> setting_results(const RunSummary& run, model::Purpose
         group.result.settings.insert(group.result.settings.end(), cell.settings.begin(),
                                      cell.settings.end());
         group.result.is_default = by_default;
+        group.result.in_process = !cell.settings.empty();
         group.result.label = label;
         group.result.timing_mode = cell.timing.mode;
         group.result.ranks = ranks;

@@ -44,6 +44,7 @@ struct ProcessTime {
   int replicate = 0;
   CellTime time;
   std::uint64_t throttle_reasons = 0; // conditions.h
+  std::vector<double> each_ns;        // of each time that the process measured it, in order
   CellPlace place;                    // for a cell that was measured several times, the first
 };
 
@@ -52,6 +53,7 @@ struct SettingResult {
   std::string setting;
   std::vector<model::Setting> settings; // common to all ranks, then in-process
   bool is_default = false;
+  bool in_process = false; // some of the settings are of its cells: others shared its processes
   model::CellLabel label;
   model::TimingMode timing_mode = model::TimingMode::batch;
   int ranks = 0;                      // in the communicator

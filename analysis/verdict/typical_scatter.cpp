@@ -59,7 +59,8 @@ TypicalScatter::TypicalScatter(const std::vector<SettingResult>& results) {
     if (result.data == DataState::wrong)
       continue;
     for (const LogScatter& scatter : scatters_of(result)) {
-      by_cell[cell_of(result)].push_back(scatter);
+      if (!result.in_process) // else these processes count already
+        by_cell[cell_of(result)].push_back(scatter);
       by_class[class_of(result)].push_back(scatter);
     }
   }

@@ -21,7 +21,8 @@ LogScatter typical(const std::vector<LogScatter>& scatters);
 // The other processes of the run show both.
 //
 // Typical is the median, so one setting or cell that is much noisier than the rest changes little.
-// The default's two arms count as two settings. Results with wrong data do not count.
+// The default's two arms count as two settings. Results with wrong data do not count. Nor do, in a
+// cell, in-process settings: their processes are those of another setting.
 class TypicalScatter {
 public:
   explicit TypicalScatter(const std::vector<SettingResult>& results);

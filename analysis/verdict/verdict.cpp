@@ -5,6 +5,7 @@
 
 #include "analysis/results/label_key.h"
 #include "analysis/verdict/default_arms.h"
+#include "analysis/verdict/paired_ratios.h"
 #include "analysis/verdict/typical_scatter.h"
 
 #include <algorithm>
@@ -41,28 +42,62 @@ double distance(double ratio) {
   return std::max(ratio, 1 / ratio);
 }
 
-void compare_arms(const std::vector<SettingResult>& results, Verdicts& verdicts) {
+// Those of one kind: between processes, or within them.
+struct Arms {
+  std::vector<ArmComparison> all;
+  NoiseFloors floors;
+};
+
+template <class Test>
+Arms compare_arms(const std::vector<SettingResult>& results, Test test_of) {
+  Arms arms;
   std::array<std::vector<double>, k_size_classes> distances;
-  std::vector<double> p_values;
   for (const SettingResult& result : results) {
     if (!result.is_default || result.data == DataState::wrong)
       continue;
-    DefaultArms times = default_arms(result);
-    auto test = welch_ratio(times.even_ns, times.odd_ns, k_confidence);
+    std::optional<RatioTest> test = test_of(result);
     if (!test)
       continue;
-    verdicts.arms.push_back({&result, *test});
+    arms.all.push_back({&result, *test});
     distances[size_class(result.label.bytes)].push_back(distance(test->ratio));
-    p_values.push_back(test->p);
-    verdicts.arms_differ += test->interval.low > 1 || test->interval.high < 1;
   }
-  for (double p : holm_adjusted(p_values))
-    verdicts.lowest_arms_p = std::min(verdicts.lowest_arms_p, p);
   for (std::size_t c = 0; c < k_size_classes; ++c)
     if (auto& of_class = distances[c]; !of_class.empty())
-      verdicts.floors[c] =
+      arms.floors[c] =
           NoiseFloor{quantile(of_class, of_class.size() < k_percentile_cells ? 1.0 : 0.95),
                      static_cast<int>(of_class.size())};
+  return arms;
+}
+
+// True if processes measured in-process settings next to the default.
+bool has_pairs(const std::vector<SettingResult>& results, const Baselines& baselines) {
+  return std::ranges::any_of(results, [&](const SettingResult& result) {
+    const SettingResult* baseline = result.is_default ? nullptr : baselines.of(result);
+    return baseline != nullptr && !paired_ratios(*baseline, result).empty();
+  });
+}
+
+void compare_arms(const std::vector<SettingResult>& results, const Baselines& baselines,
+                  Verdicts& verdicts) {
+  Arms between = compare_arms(results, [](const SettingResult& result) {
+    DefaultArms times = default_arms(result);
+    return welch_ratio(times.even_ns, times.odd_ns, k_confidence);
+  });
+  Arms within;
+  if (has_pairs(results, baselines))
+    within = compare_arms(results, [](const SettingResult& result) {
+      return paired_ratio(paired_arms(result), k_confidence);
+    });
+  std::vector<double> p_values;
+  for (const Arms* arms : {&between, &within})
+    for (const ArmComparison& one : arms->all)
+      p_values.push_back(one.test.p);
+  for (double p : holm_adjusted(p_values))
+    verdicts.lowest_arms_p = std::min(verdicts.lowest_arms_p, p);
+  verdicts.arms = std::move(between.all);
+  verdicts.floors = between.floors;
+  verdicts.paired_arms = std::move(within.all);
+  verdicts.paired_floors = within.floors;
 }
 
 // A verdict needs all of them (docs/method.md).
@@ -80,6 +115,19 @@ std::vector<RatioTest> tests_of(const Comparison& one, const TypicalScatter& typ
   if (auto of_cell = typical.in_cell_of(*one.setting))
     tests.push_back(
         ratio_test(one.speed_ratio, default_ns.size(), times_ns.size(), *of_cell, k_confidence));
+  return tests;
+}
+
+std::vector<RatioTest> paired_tests_of(const Comparison& one, const std::vector<double>& ratios,
+                                       const PairedScatter& typical) {
+  auto own = paired_ratio(ratios, k_confidence);
+  if (!own)
+    return {};
+  std::vector<RatioTest> tests{*own};
+  for (const auto& scatter :
+       {typical.in_size_class_of(*one.setting), typical.in_cell_of(*one.setting)})
+    if (scatter)
+      tests.push_back(paired_ratio(one.speed_ratio, ratios.size(), *scatter, k_confidence));
   return tests;
 }
 
@@ -132,12 +180,17 @@ std::string why_not_decided(const Comparison& one, const std::optional<NoiseFloo
   };
   if (std::string problem = not_as_asked(one); !problem.empty())
     return problem;
+  if (one.pairs > 0 && one.pairs < k_least_processes)
+    return fmt::format("{} of both the setting and the default, {} are needed",
+                       one.pairs == 1 ? "1 process" : fmt::format("{} processes", one.pairs),
+                       k_least_processes);
   if (one.setting->processes.size() < k_least_processes)
     return too_few(*one.setting, "the setting");
   if (one.baseline->processes.size() < k_least_processes)
     return too_few(*one.baseline, "the default");
   if (!floor)
-    return "the default does not have two arms, so the noise of the run is unknown";
+    return one.pairs > 0 ? "no process measured the default twice, so its noise is unknown"
+                         : "the default does not have two arms, so the noise of the run is unknown";
   return "";
 }
 
@@ -154,6 +207,11 @@ bool same_family(const SettingResult& a, const SettingResult& b) {
   return label == b.label && a.ranks == b.ranks && a.timing_mode == b.timing_mode;
 }
 
+const std::optional<NoiseFloor>& Verdicts::floor_of(const Comparison& one) const {
+  const NoiseFloors& of_kind = one.pairs > 0 ? paired_floors : floors;
+  return of_kind[size_class(one.setting->label.bytes)];
+}
+
 const Comparison* Verdicts::of(const SettingResult& result) const {
   // In the order of the results, and so of their addresses.
   auto found = std::ranges::lower_bound(comparisons, &result, {}, &Comparison::setting);
@@ -162,9 +220,10 @@ const Comparison* Verdicts::of(const SettingResult& result) const {
 
 Verdicts judge(const std::vector<SettingResult>& results) {
   Verdicts verdicts;
-  compare_arms(results, verdicts);
-  const TypicalScatter typical(results);
   const Baselines baselines(results);
+  compare_arms(results, baselines, verdicts);
+  const TypicalScatter typical(results);
+  const PairedScatter typical_of_pairs(results);
   std::vector<std::size_t> tested; // in verdicts.comparisons
   std::vector<double> p_values;
   for (const SettingResult& setting : results) {
@@ -174,13 +233,16 @@ Verdicts judge(const std::vector<SettingResult>& results) {
     if (!baseline || baseline->data == DataState::wrong || !has_times(*baseline))
       continue;
     Comparison one{.setting = &setting, .baseline = baseline};
-    one.speed_ratio =
-        geometric_mean(process_times_ns(*baseline)) / geometric_mean(process_times_ns(setting));
-    one.tests = tests_of(one, typical);
+    const std::vector<double> ratios = paired_ratios(*baseline, setting);
+    one.pairs = ratios.size();
+    one.speed_ratio = ratios.empty() ? geometric_mean(process_times_ns(*baseline)) /
+                                           geometric_mean(process_times_ns(setting))
+                                     : geometric_mean(ratios);
+    one.tests =
+        ratios.empty() ? tests_of(one, typical) : paired_tests_of(one, ratios, typical_of_pairs);
     take_most_careful(one);
     one.throttled = setting.throttled_processes + baseline->throttled_processes > 0;
-    const auto& floor = verdicts.floors[size_class(setting.label.bytes)];
-    one.why_not_decided = why_not_decided(one, floor);
+    one.why_not_decided = why_not_decided(one, verdicts.floor_of(one));
     if (one.why_not_decided.empty()) {
       tested.push_back(verdicts.comparisons.size());
       p_values.push_back(*one.p);
@@ -191,7 +253,7 @@ Verdicts judge(const std::vector<SettingResult>& results) {
   auto adjusted = holm_adjusted(p_values);
   for (std::size_t i = 0; i < tested.size(); ++i) {
     Comparison& one = verdicts.comparisons[tested[i]];
-    double floor = verdicts.floors[size_class(one.setting->label.bytes)]->ratio;
+    double floor = verdicts.floor_of(one)->ratio;
     one.adjusted_p = adjusted[i];
     // Holm's strictest step: the ratio that would have had a verdict regardless of the other
     // comparisons.

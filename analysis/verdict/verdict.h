@@ -32,11 +32,16 @@ struct Comparison {
   const SettingResult* setting = nullptr;
   const SettingResult* baseline = nullptr; // the default in the same cell, both arms
   // Geometric mean of the default's process times / that of the setting's, which is also the ratio
-  // of the bandwidths: above 1 means the setting is faster.
+  // of the bandwidths: above 1 means the setting is faster. Of pairs: that of their ratios.
   double speed_ratio = 1;
+  // For an in-process setting: how many processes measured it and the default. These are compared
+  // pair by pair (paired_ratios.h), against the A/A comparison within processes. 0: the processes
+  // of the two sides are independent.
+  std::size_t pairs = 0;
   // Welch's test with the scatter of these processes, then with the typical scatter of the size
-  // class, and Student's with that of the cell (typical_scatter.h). Empty with fewer than two
-  // processes on a side.
+  // class, and Student's with that of the cell (typical_scatter.h). Of pairs: Student's test of the
+  // ratios with their own scatter, and with the typical ones (PairedScatter). Empty with fewer than
+  // two processes on a side.
   std::vector<RatioTest> tests;
   std::optional<Interval> interval; // interval of the ratio: the widest of the tests
   std::optional<double> p;          // p-value: the largest of the tests
@@ -60,6 +65,7 @@ struct NoiseFloor {
   double ratio = 1; // above 1; a difference must exceed it
   int cells = 0;
 };
+using NoiseFloors = std::array<std::optional<NoiseFloor>, k_size_classes>;
 // With at least this many cells the floor is the 95th percentile of their A/A ratios, otherwise
 // their largest.
 inline constexpr int k_percentile_cells = 20;
@@ -67,12 +73,16 @@ inline constexpr int k_percentile_cells = 20;
 struct Verdicts {
   std::vector<Comparison> comparisons; // in the order of the results
   std::vector<ArmComparison> arms;     // in the order of the results
-  std::array<std::optional<NoiseFloor>, k_size_classes> floors;
-  int tested = 0;      // number of comparisons in Holm's correction
-  int arms_differ = 0; // A/A cells whose own 95% interval excludes 1; 5% do by chance
+  NoiseFloors floors;
+  // The same within processes that measured the default twice, for in-process settings.
+  std::vector<ArmComparison> paired_arms;
+  NoiseFloors paired_floors;
+  int tested = 0; // number of comparisons in Holm's correction
   double lowest_arms_p =
       1; // Holm-adjusted over the A/A cells; below k_alpha: the run is not steady
 
+  // That of the comparison's size class.
+  const std::optional<NoiseFloor>& floor_of(const Comparison& one) const;
   // Nothing for the default, and if there is nothing to compare with.
   const Comparison* of(const SettingResult& result) const;
 };

@@ -160,7 +160,7 @@ std::string phase_in_words(const RankReport& rank, const model::WorkerRecord& wo
   bool in_cell = rank.phase == WorkerPhase::cell && rank.cell >= 0 &&
                  rank.cell < std::ssize(spec.cells) && !rank.results.contains(rank.cell);
   if (in_cell)
-    words = describe(spec.cells[rank.cell].label);
+    words = describe(spec.cells[rank.cell]);
   if (worker.position.empty())
     return words;
   return worker.position + (in_cell ? " of " : ", ") + words;

@@ -24,7 +24,7 @@ void for_each_rank(const std::vector<TrialReport>& reports, Visit visit) {
 
 std::string where(const Trouble& cause, const model::TrialSpec& spec) {
   if (cause.cell >= 0 && cause.cell < std::ssize(spec.cells))
-    return fmt::format("in cell {} ({})", cause.cell, describe(spec.cells[cause.cell].label));
+    return fmt::format("in cell {} ({})", cause.cell, describe(spec.cells[cause.cell]));
   if (!cause.phase)
     return "in the trial";
   if (*cause.phase <= WorkerPhase::started)
@@ -59,8 +59,7 @@ Outcome timed_out(const Trouble& cause, const model::TrialSpec& spec,
   std::string did_not;
   if (cause.cell >= 0 && cause.cell < cells) {
     sort_by([&](const RankReport& rank) { return rank.results.contains(cause.cell); });
-    did_not =
-        fmt::format("did not finish {} within {}", describe(spec.cells[cause.cell].label), limit);
+    did_not = fmt::format("did not finish {} within {}", describe(spec.cells[cause.cell]), limit);
   } else if (cause.phase >= WorkerPhase::teardown) {
     stuck = cause.ranks; // the end of others may just not have been noticed yet
     did_not = fmt::format("did not exit within {} of the last result", limit);
@@ -137,9 +136,11 @@ std::string describe_lost(const model::WorkerRecord& worker) {
                      name_ranks(worker.ranks), worker.pid, worker.host);
 }
 
-std::string describe(const model::CellLabel& label) {
-  return fmt::format("{} {} {}", label.workload(), base::format_bytes(label.bytes),
-                     model::to_string(label.type));
+std::string describe(const model::Cell& cell) {
+  const model::CellLabel& label = cell.label;
+  return fmt::format("{} {} {}{}", label.workload(), base::format_bytes(label.bytes),
+                     model::to_string(label.type),
+                     cell.settings.empty() ? "" : " with " + model::label_of(cell.settings));
 }
 
 Outcome outcome_of(const Trouble& cause, const model::TrialSpec& spec,

@@ -29,7 +29,7 @@ using base::name_ranks;
 // A worker that did not die, and what that means.
 std::string describe_lost(const model::WorkerRecord& worker);
 
-// "all_reduce 1M f32".
-std::string describe(const model::CellLabel& label);
+// "all_reduce 1M f32", "all_reduce 1M f32 with algorithm=ring".
+std::string describe(const model::Cell& cell);
 
 } // namespace ncclprobe::launch

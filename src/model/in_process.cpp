@@ -18,7 +18,7 @@ using Kind = InProcessSetting::Kind;
 
 constexpr std::array k_of_nvidia{
     InProcessSetting{"algorithm", "NCCL_ALGO", Kind::words,
-                     "Tree,Ring,CollnetDirect,CollnetChain,NVLS,NVLSTree,PAT"},
+                     "Tree,Ring,CollNetDirect,CollNetChain,NVLS,NVLSTree,PAT"},
     InProcessSetting{"protocol", "NCCL_PROTO", Kind::words, "LL,LL128,Simple"},
     InProcessSetting{"channels", "", Kind::whole, "", 1, 64},
 };

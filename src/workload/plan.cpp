@@ -146,18 +146,6 @@ Result<std::vector<Cell>> make_cells(const PlanRequest& request, Plan& plan) {
   return cells;
 }
 
-Result<void> check_axes(const std::vector<Axis>& axes) {
-  std::set<std::string> seen;
-  for (const Axis& axis : axes) {
-    if (!seen.insert(axis.name).second)
-      return fail(Error{Errc::invalid_argument, fmt::format("{} is swept twice", axis.name),
-                        "give all its values at once: " + axis.name + "=a,b"});
-    if (axis.values.empty())
-      return fail(Errc::invalid_argument, "axis {} has no values", axis.name);
-  }
-  return {};
-}
-
 // Every combination of the grid with each of the values.
 template <typename Put>
 void multiply(std::vector<Combination>& grid, const std::vector<std::string>& values, Put put) {
@@ -238,6 +226,19 @@ Result<std::vector<Combination>> make_settings(const PlanRequest& request, Plan&
   return distinct;
 }
 
+// In-process settings that the environment does not pin.
+Result<std::vector<std::vector<Setting>>> make_in_process(const PlanRequest& request, Plan& plan) {
+  std::vector<Axis> axes;
+  for (const Axis& axis : request.in_process) {
+    auto variables = as_variables(request.backend, {{axis.name, ""}});
+    if (variables.empty() || !is_pinned(request, variables.front().name))
+      axes.push_back(axis);
+    else
+      note_pinned(request, plan, variables.front().name);
+  }
+  return in_process_grid(request.backend, axes);
+}
+
 Result<std::map<int, std::vector<Setting>>> make_per_rank(const PlanRequest& request, Plan& plan) {
   std::map<int, std::vector<Setting>> kept;
   for (const auto& [rank, settings] : request.per_rank) {
@@ -274,6 +275,7 @@ Result<Plan> make_plan(const PlanRequest& request) {
   Plan plan;
   NCCLPROBE_TRY_ASSIGN(const std::vector<Cell> cells, make_cells(request, plan));
   NCCLPROBE_TRY_ASSIGN(auto settings, make_settings(request, plan));
+  NCCLPROBE_TRY_ASSIGN(const auto in_process, make_in_process(request, plan));
   NCCLPROBE_TRY_ASSIGN(const auto per_rank, make_per_rank(request, plan));
   Pruner pruner({request.backend, request.ranks, machine_under(request, per_rank),
                  request.nccl_places, request.environment, request.overrides});
@@ -291,10 +293,33 @@ Result<Plan> make_plan(const PlanRequest& request) {
     possible = pruner.possible(one.environment, cells);
     return possible.empty();
   });
-  plan.notes.insert(plan.notes.end(), pruner.left_out().begin(), pruner.left_out().end());
-  plan.warnings = pruner.warnings();
+  // A variable of the setting decides, and cells cannot change that.
+  auto is_possible = [&](const Combination& combination, const Cell& cell,
+                         const std::vector<Setting>& in_cell) {
+    std::vector<Setting> all = combination.environment;
+    for (const Setting& one : as_variables(request.backend, in_cell)) {
+      if (std::ranges::find(combination.environment, one.name, &Setting::name) !=
+          combination.environment.end())
+        return false;
+      all.push_back(one);
+    }
+    return !pruner.possible(all, {cell}).empty();
+  };
   if (cells_by_label[label_of({})].empty())
-    return fail(Errc::invalid_argument, "there is nothing to measure: {}", plan.notes.back());
+    return fail(Errc::invalid_argument, "there is nothing to measure: {}",
+                pruner.left_out().back());
+
+  std::map<std::string, CellBlocks> blocks_by_label;
+  for (const auto& [label, possible] : cells_by_label) {
+    auto combination = std::ranges::find(settings, label, &Combination::label);
+    const bool is_default = combination == settings.end();
+    blocks_by_label[label] = in_process_blocks(
+        possible, in_process,
+        [&](const Cell& cell, const std::vector<Setting>& in_cell) {
+          return is_possible(is_default ? Combination{} : *combination, cell, in_cell);
+        },
+        is_default ? Defaults::twice : Defaults::once);
+  }
 
   auto add_trial = [&](const Combination& combination, int replicate) {
     TrialSpec trial;
@@ -338,8 +363,10 @@ Result<Plan> make_plan(const PlanRequest& request) {
     for (const Entry& entry : block) {
       bool is_arm = entry.settings.is_default() && two_arms && !entry.traced;
       add_trial(entry.settings, is_arm ? 2 * replicate + entry.arm : replicate);
+      TrialSpec& trial = plan.trials.back();
+      trial.cells = in_random_order(blocks_by_label.at(trial.name), request.seed, trial.id);
       if (entry.traced)
-        make_traced(plan.trials.back(), request.trace, request.environment);
+        make_traced(trial, request.trace, request.environment);
     }
   }
   if (wants_companions(request.proof, request.backend)) {
@@ -348,9 +375,23 @@ Result<Plan> make_plan(const PlanRequest& request) {
       add_trial(combination, 0);
       make_companion(plan.trials.back(), request.environment);
     }
+    for (const std::vector<Setting>& in_cells : in_process) {
+      add_trial({}, 0);
+      std::vector<Cell>& own = plan.trials.back().cells;
+      std::erase_if(own, [&](const Cell& cell) {
+        return !takes_settings(cell) || !is_possible({}, cell, in_cells);
+      });
+      for (Cell& cell : own)
+        cell.settings = in_cells;
+      make_companion(plan.trials.back(), request.environment);
+      if (own.empty())
+        plan.trials.pop_back();
+    }
     auto lost = lost_to(request.environment);
     plan.warnings.insert(plan.warnings.end(), lost.begin(), lost.end());
   }
+  plan.notes.insert(plan.notes.end(), pruner.left_out().begin(), pruner.left_out().end());
+  plan.warnings.insert(plan.warnings.begin(), pruner.warnings().begin(), pruner.warnings().end());
   for (TrialSpec& trial : plan.trials)
     ask_for_tuner(trial, request.environment);
   return plan;

@@ -4,6 +4,7 @@
 
 #include "workload/collective_benchmark.h"
 #include "workload/companions.h"
+#include "workload/in_process_cells.h"
 #include "workload/nccl_selection.h"
 #include "workload/nccl_values.h"
 #include "workload/step_cells.h"
@@ -14,12 +15,6 @@
 #include <vector>
 
 namespace ncclprobe::workload {
-
-// One dimension of a grid of settings.
-struct Axis {
-  std::string name; // an environment variable, a library that is loaded by path, or `worker`
-  std::vector<std::string> values;
-};
 
 // What one of the plan's settings tests; the default: nothing.
 struct Combination {
@@ -59,7 +54,9 @@ struct PlanRequest {
   std::vector<Axis> axes;                  // their product is measured,
   std::vector<Axis> compared_libraries;    // times these, names to files,
   std::vector<std::string> cpu_affinities; // times these (launch/supervisor/cpu_policy.h),
-  std::vector<std::vector<model::Setting>> settings;   // plus these combinations as they are
+  std::vector<std::vector<model::Setting>> settings; // plus these combinations as they are
+  // Their product becomes further cells of every trial (in_process_cells.h).
+  std::vector<Axis> in_process;
   std::map<int, std::vector<model::Setting>> per_rank; // in every trial, in addition
   std::vector<model::Setting> libraries; // loaded by all trials, unless they compare others
   int repeats = 2; // blocks: fresh-process trials per setting; the default gets two in each
@@ -86,11 +83,13 @@ struct Plan {
 // the seed, so changes over time affect all settings alike. The two defaults of block b are
 // replicates 2b and 2b+1. The even and the odd ones are the two arms of the A/A comparison, which
 // shows how far equal settings differ in this run. Without settings a block is one default. Every
-// trial runs its cells in the same order. Cells and settings that NCCL cannot run are left out
-// (pruning.h). After all blocks come the companions of all settings, if wanted (companions.h).
-// Deterministic: same request, same plan. Errors: invalid_argument (nothing to measure, a bad root,
-// an empty axis, a setting for a rank outside the world, libraries compared on a backend that loads
-// none, a value that NCCL rejects, a misspelt name).
+// trial runs its cells in the same order, except for in-process settings (in_process_cells.h).
+// Cells and settings that NCCL cannot run are left out (pruning.h). After all blocks come the
+// companions of all settings, if wanted (companions.h). Each in-process setting has a companion of
+// its own, because NCCL's log does not separate the cells of a trial. Deterministic: same request,
+// same plan. Errors: invalid_argument (nothing to measure, a bad root, an empty axis, a setting for
+// a rank outside the world, libraries compared on a backend that loads none, a value that NCCL or
+// the backend rejects, a misspelt name, in-process settings for training steps).
 Result<Plan> make_plan(const PlanRequest& request);
 
 // "NAME=a,b,[c,d]" -> axis with values a, b and "c,d". Errors: invalid_argument.

@@ -351,3 +351,129 @@ TEST_CASE("a plan of steps says why nothing is left of it") {
   CHECK_THAT(plan.error().message,
              ContainsSubstring("ddp of small on ranks 0,1") && ContainsSubstring("are free"));
 }
+
+namespace {
+
+workload::PlanRequest in_process_request() {
+  workload::PlanRequest one = request();
+  one.axes.clear();
+  one.in_process = {{"algorithm", {"ring", "bcube"}}, {"chunk_bytes", {"64K"}}};
+  one.repeats = 3;
+  return one;
+}
+
+std::vector<std::string> labels_of_cells(const TrialSpec& trial) {
+  std::vector<std::string> labels;
+  for (const Cell& cell : trial.cells)
+    labels.push_back(label_of(cell.settings));
+  return labels;
+}
+
+} // namespace
+
+TEST_CASE("in-process settings are cells next to their default, which is measured twice") {
+  auto plan = make_plan(in_process_request());
+
+  REQUIRE(plan.has_value());
+  REQUIRE(plan->trials.size() == 3);
+  for (const TrialSpec& trial : plan->trials) {
+    CHECK(trial.is_default());
+    REQUIRE(trial.cells.size() == 4 * 4);
+    for (auto block = trial.cells.begin(); block != trial.cells.end(); block += 4) {
+      std::multiset<std::string> settings;
+      for (auto cell = block; cell != block + 4; ++cell) {
+        CHECK(cell->label == block->label);
+        CHECK(cell->schedule == block->schedule);
+        settings.insert(label_of(cell->settings));
+      }
+      CHECK(settings == std::multiset<std::string>{"default", "default",
+                                                   "algorithm=ring chunk_bytes=64K",
+                                                   "algorithm=bcube chunk_bytes=64K"});
+    }
+  }
+}
+
+TEST_CASE("in-process settings come in another order in each process, by the seed") {
+  auto one = in_process_request();
+  auto first = make_plan(one);
+  auto again = make_plan(one);
+  one.seed = 1;
+  auto other = make_plan(one);
+
+  CHECK(labels_of_cells(first->trials[0]) == labels_of_cells(again->trials[0]));
+  CHECK(labels_of_cells(first->trials[0]) != labels_of_cells(first->trials[1]));
+  CHECK(labels_of_cells(first->trials[0]) != labels_of_cells(other->trials[0]));
+}
+
+TEST_CASE("in-process settings multiply with those of processes, except for the same one") {
+  auto one = in_process_request();
+  one.in_process.pop_back();
+  one.axes = {{"OMP_NUM_THREADS", {"1"}}, {"NCCLPROBE_GLOO_ALGORITHM", {"ring"}}};
+  one.settings = {{{"OMP_NUM_THREADS", "2"}}};
+  auto plan = make_plan(one);
+
+  REQUIRE(plan.has_value());
+  for (const TrialSpec& trial : plan->trials) {
+    const bool sets_algorithm = trial.name.find("ALGORITHM") != std::string::npos;
+    CHECK(trial.cells.size() == 4U * (sets_algorithm ? 1 : trial.is_default() ? 4 : 3));
+  }
+}
+
+TEST_CASE("an in-process setting whose variable the environment sets is pinned") {
+  auto one = in_process_request();
+  one.environment = {{"NCCLPROBE_GLOO_ALGORITHM", "ring"}};
+  auto pinned = make_plan(one);
+  one.overrides = {"NCCLPROBE_GLOO_ALGORITHM"};
+  auto overridden = make_plan(one);
+
+  CHECK(pinned->pinned == std::vector<Setting>{{"NCCLPROBE_GLOO_ALGORITHM", "ring"}});
+  CHECK(pinned->trials[0].cells.size() == 4 * 3);
+  CHECK(overridden->pinned.empty());
+  CHECK(overridden->trials[0].cells.size() == 4 * 4);
+}
+
+TEST_CASE("each in-process setting has a companion, and cells that NCCL cannot run are left out") {
+  auto one = in_process_request();
+  one.backend = "nvidia";
+  one.collectives = {Collective::all_reduce, Collective::broadcast};
+  one.in_process = {{"algorithm", {"Ring", "Tree"}}};
+  auto plan = make_plan(one);
+
+  REQUIRE(plan.has_value());
+  REQUIRE(plan->trials.size() == 3 + 3);
+  CHECK(plan->trials[0].cells.size() == 2 * 4 + 2 * 3); // no tree of a broadcast
+  CHECK(labels_of_cells(plan->trials[3]) == std::vector<std::string>(4, "default"));
+  CHECK(labels_of_cells(plan->trials[4]) == std::vector<std::string>(4, "algorithm=Ring"));
+  CHECK(labels_of_cells(plan->trials[5]) == std::vector<std::string>(2, "algorithm=Tree"));
+  REQUIRE(plan->notes.size() == 1);
+  CHECK_THAT(plan->notes[0], ContainsSubstring("broadcast"));
+}
+
+TEST_CASE("training steps and collectives take in-process settings, launches of nothing do not") {
+  auto one = in_process_request();
+  one.launch_costs = true;
+  auto collectives = make_plan(one);
+  one.launch_costs = false;
+  one.steps.steps.emplace_back().model = tests::small_model();
+  one.steps.rank_sets = {{0, 1, 2, 3}};
+  auto steps = make_plan(one);
+
+  REQUIRE(collectives.has_value());
+  for (const Cell& cell : collectives->trials[0].cells)
+    CHECK((cell.settings.empty() || cell.label.workload() != "empty_kernel"));
+  REQUIRE(steps.has_value());
+  CHECK(steps->trials[0].cells.size() == 3 * 4); // three parts
+}
+
+TEST_CASE("bad in-process settings are refused before anything runs") {
+  auto refused = [](const std::vector<workload::Axis>& axes) {
+    auto one = in_process_request();
+    one.in_process = axes;
+    auto plan = make_plan(one);
+    return !plan && plan.error().code == Errc::invalid_argument;
+  };
+  CHECK(refused({{"protocol", {"LL"}}}));
+  CHECK(refused({{"algorithm", {"tree"}}}));
+  CHECK(refused({{"algorithm", {"ring"}}, {"algorithm", {"bcube"}}}));
+  CHECK(refused({{"algorithm", {}}}));
+}

@@ -76,7 +76,8 @@ void fill_defaults(RunOptions& options, const std::string& backend,
     options.compared_libraries.clear();
     options.cpu_affinities.reset();
   } else if (options.axes.empty() && options.settings.empty() &&
-             options.compared_libraries.empty() && !options.cpu_affinities && !of_steps) {
+             options.compared_libraries.empty() && options.in_process.empty() &&
+             !options.cpu_affinities && !of_steps) {
     options.settings = workload::default_sweep(backend, hosts);
   }
 }

@@ -51,6 +51,7 @@ void add_unsaid(RunOptions& into, RunOptions& more) {
       for (const std::string& text : of_file[i].write())
         value_or_throw(said[i].read(text)); // it has been read before, so it is valid
   add_new(into.axes, more.axes);
+  add_new(into.in_process, more.in_process);
   add_new(into.libraries, more.libraries);
   add_new(into.compared_libraries, more.compared_libraries);
   for (const auto& [rank, settings] : more.per_rank)

@@ -136,6 +136,12 @@ Options setting_options(RunOptions& into) {
           "Sweep a variable; several --set make a grid; [a,b] is one value with a comma"),
       repeated("setting", "NAME=V,NAME=V", into.settings, combination_words(),
                "Measure this combination of variables, in addition to those of --set"),
+      repeated(
+          "in-process", "NAME=V,V", into.in_process,
+          Words<workload::Axis>{[](const std::string& text) { return workload::parse_axis(text); },
+                                axis_text, "algorithm=Ring,Tree"},
+          "Compare these settings within each process, without a restart; several make a "
+          "grid. GPUs: algorithm, protocol, channels; CPU: algorithm, chunk_bytes"),
       repeated("compare-library", "NAME=PATH,...", into.compared_libraries,
                Words<workload::Axis>{parse_compared_library, axis_text,
                                      "nccl=/opt/nccl-2.28/libnccl.so.2"},
@@ -310,6 +316,7 @@ Usage run_usage(RunOptions& into) {
            {"ncclprobe run --library nccl=/opt/nccl-2.27/lib/libnccl.so.2 --no-sweep"},
            {"ncclprobe run --compare-library nccl=/opt/nccl-2.28/libnccl.so.2"},
            {"ncclprobe run --set LD_LIBRARY_PATH=/opt/cuda-12.8/lib64,/opt/cuda-13.0/lib64"},
+           {"ncclprobe run --backend host --no-sweep --in-process algorithm=ring,bcube"},
            {"ncclprobe run --resume run.h5", "run the missing trials of a stopped run"},
            {"ncclprobe run -b 8 -e 8G -f 2 -g 8", "nccl-tests' options work too"}},
       .exits = measurement_exits(

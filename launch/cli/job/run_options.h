@@ -45,6 +45,7 @@ struct RunOptions : MeasuringOptions {
   std::optional<model::TraceLevel> trace;
   std::vector<workload::Axis> axes;
   std::vector<std::vector<model::Setting>> settings; // combinations, from plan files
+  std::vector<workload::Axis> in_process; // settings of cells, by the names of the backend
   std::map<int, std::vector<model::Setting>> per_rank;
   std::vector<workload::Axis> compared_libraries; // each file is a setting, like a variable's value
   std::optional<std::vector<std::string>>

@@ -370,6 +370,7 @@ Result<workload::PlanRequest> make_request(const RunOptions& options, const Sess
   request.startup_deadline_ns = *options.startup_deadline_ns;
   request.axes = options.axes;
   request.settings = options.settings;
+  request.in_process = options.in_process;
   request.per_rank = options.per_rank;
   request.libraries = options.libraries;
   request.compared_libraries = options.compared_libraries;

@@ -94,14 +94,16 @@ std::string describe(const workload::Plan& plan) {
                          {"type"},
                          {"op"},
                          {"placement"},
-                         {"variant", Align::left}});
+                         {"variant", Align::left},
+                         {"in process", Align::left}});
   for (const model::Cell& cell : first.cells)
-    base::add_wrapped_row(cells,
-                          {cell.label.workload(), size_of(cell.label),
-                           std::string(to_string(cell.label.type)),
-                           std::string(to_string(cell.label.op)),
-                           std::string(to_string(cell.label.placement)), cell.label.variant()},
-                          {0, 0, 0, 0, 0, 40});
+    base::add_wrapped_row(
+        cells,
+        {cell.label.workload(), size_of(cell.label), std::string(to_string(cell.label.type)),
+         std::string(to_string(cell.label.op)), std::string(to_string(cell.label.placement)),
+         cell.label.variant(), model::label_of(cell.settings)},
+        {0, 0, 0, 0, 0, 40, 40});
+  cells.leave_out_columns_of(model::label_of({}));
   out += fmt::format("{}", cells.render(2));
   for (const model::Setting& pinned : plan.pinned)
     out += base::paragraph("pinned:",

@@ -198,7 +198,9 @@ analysis::TimelineHeading heading_of(const ChosenTrace& chosen, const fs::path& 
   if (!chosen.other_trials.empty())
     heading.notes.push_back({&k_other_trials, {{"trials", chosen.other_trials}}});
   for (std::size_t i = 0; spec != nullptr && i < spec->cells.size(); ++i)
-    heading.cells[static_cast<int>(i)] = name_of(spec->cells[i].label);
+    heading.cells[static_cast<int>(i)] =
+        name_of(spec->cells[i].label) +
+        (spec->cells[i].settings.empty() ? "" : " " + model::label_of(spec->cells[i].settings));
   return heading;
 }
 

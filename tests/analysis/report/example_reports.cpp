@@ -151,6 +151,31 @@ model::Run synthetic_run() {
   return run;
 }
 
+model::Run in_process_run() {
+  auto run = RunBuilder::on_cpus(2);
+  for (int process = 0; process < 10; ++process) {
+    auto trial = run.trial();
+    for (std::uint64_t bytes : {k_kib, 64 * k_kib}) {
+      // Processes differ by up to 1.9 times, times within them by 0.2%.
+      const std::int64_t time_ns = (20'000 + 2'000 * process) * (bytes == k_kib ? 1 : 10);
+      const auto plain = make_cell("all_reduce", bytes);
+      auto ring = plain, bcube = plain;
+      ring.settings = {{"algorithm", "ring"}};
+      bcube.settings = {{"algorithm", "bcube"}};
+      trial.cell(plain, make_record(2, time_ns))
+          .cell(ring, make_record(2, time_ns * (bytes == k_kib ? 12 : 9) / 10))
+          .cell(plain, make_record(2, time_ns + time_ns * (process % 3) / 1000))
+          .cell(bcube, make_record(2, time_ns + time_ns * (process % 4 - 1) / 1000));
+    }
+  }
+  for (int process = 0; process < 5; ++process)
+    run.trial({{"OMP_NUM_THREADS", "1"}})
+        .cell("all_reduce", k_kib, 30'000 + 500 * process)
+        .cell("all_reduce", 64 * k_kib, 300'000 + 5'000 * process);
+  run.header.planned_trials = 15;
+  return run;
+}
+
 model::Run latency_run() {
   RunBuilder run(2);
   auto add = [&](std::vector<model::Setting> settings, int replicate, model::Purpose purpose) {

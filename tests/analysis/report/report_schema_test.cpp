@@ -110,9 +110,9 @@ TEST_CASE("the JSON of reports has the fields and types of its schema") {
   schema.add_names("type", model::DataType{});
   RunBuilder plain(2);
   plain.trial().cell("all_reduce", 1024, 1000);
-  for (model::Run run :
-       {model::Run(plain), sweep_run(), failures_run(), synthetic_run(), latency_run(),
-        stopped_run(), empty_run(), proof_run(), predicted_run(), model::Run(watched_run())})
+  for (model::Run run : {model::Run(plain), sweep_run(), failures_run(), synthetic_run(),
+                         latency_run(), in_process_run(), stopped_run(), empty_run(), proof_run(),
+                         predicted_run(), model::Run(watched_run())})
     schema.add(render_report(run, Format::json));
   schema.add(render_report(sweep_run(), Format::json, 30'000));
   schema.add(render_report(steps_run(), Format::json, 30'000, traced_steps()));

@@ -71,6 +71,10 @@ TEST_CASE("the report of a synthetic run reads as agreed") {
   check_golden("report-synthetic.csv", render_report(synthetic_run(), Format::csv));
 }
 
+TEST_CASE("The report of settings within processes") {
+  check_golden("report-in-process.txt", render_report(in_process_run(), Format::table));
+}
+
 TEST_CASE("the report of single launches reads as agreed") {
   check_golden("report-latency.txt", render_report(latency_run(), Format::table));
   check_golden("report-latency.csv", render_report(latency_run(), Format::csv));

@@ -8,6 +8,7 @@
 #include "support/golden.h"
 #include "support/paths.h"
 
+#include <bit>
 #include <cmath>
 #include <future>
 
@@ -42,6 +43,10 @@ SettingResult result_of(int setting, int cell, const std::vector<double>& times_
   return result;
 }
 
+int size_index(std::uint64_t bytes) {
+  return (std::countr_zero(bytes) - 10) / 2; // as in result_of()
+}
+
 // `effect`: ratio of time to the default's of setting 0 in every cell; the others have none.
 std::vector<SettingResult> simulate(Noise& noise, const Kind& kind, const Shape& shape,
                                     double effect) {
@@ -56,6 +61,31 @@ std::vector<SettingResult> simulate(Noise& noise, const Kind& kind, const Shape&
     }
     for (int cell = 0; cell < shape.cells; ++cell)
       results.push_back(result_of(setting, cell, times_ns[static_cast<std::size_t>(cell)]));
+  }
+  return results;
+}
+
+// All settings in the same processes, the default twice in each.
+std::vector<SettingResult> simulate_in_process(Noise& noise, const Kind& kind, const Shape& shape,
+                                               double effect) {
+  std::vector<SettingResult> results;
+  for (int setting = -1; setting < shape.settings; ++setting)
+    for (int cell = 0; cell < shape.cells; ++cell)
+      results.push_back(result_of(setting, cell, {}));
+  for (int trial = 0; trial < shape.processes; ++trial) {
+    const double shared = kind.of_process(noise);
+    for (SettingResult& result : results) {
+      result.in_process = !result.is_default;
+      const int cell = size_index(result.label.bytes);
+      ProcessTime process;
+      process.trial = process.replicate = trial;
+      for (int i = 0; i < (result.is_default ? 2 : 1); ++i)
+        process.each_ns.push_back((result.setting == "S=0" ? effect : 1) * 1e4 *
+                                  std::exp(shared + kind.of_cell(noise, cell)));
+      process.time.batch_ns = process.each_ns; // of the default, all batches together
+      process.time.over_batches_ns = summarise(process.time.batch_ns);
+      result.processes.push_back(std::move(process));
+    }
   }
   return results;
 }
@@ -89,8 +119,11 @@ Tally tally_of(const std::vector<SettingResult>& results, double effect) {
   return tally;
 }
 
+using Simulate = std::vector<SettingResult>(Noise&, const Kind&, const Shape&, double);
+
 // Each part has its own random numbers, so the result does not depend on the number of cores.
-Tally try_runs(int runs, const Kind& kind, const Shape& shape = {}, double effect = 1) {
+Tally try_runs(int runs, const Kind& kind, const Shape& shape = {}, double effect = 1,
+               Simulate make = simulate) {
   constexpr int k_parts = 4;
   std::vector<std::future<Tally>> parts;
   for (int part = 0; part < k_parts; ++part)
@@ -98,7 +131,7 @@ Tally try_runs(int runs, const Kind& kind, const Shape& shape = {}, double effec
       Noise noise(static_cast<std::uint64_t>(part) + 1);
       Tally sum;
       for (int i = part; i < runs; i += k_parts)
-        sum += tally_of(simulate(noise, kind, shape, effect), effect);
+        sum += tally_of(make(noise, kind, shape, effect), effect);
       return sum;
     }));
   Tally sum;
@@ -115,10 +148,10 @@ double percent(int part, int whole) {
 }
 
 // With Welch's test alone, 5 to 18 of 200 runs have a false verdict where cells have two speeds.
-void check_few_runs(std::initializer_list<const Kind*> kinds) {
+void check_few_runs(std::initializer_list<const Kind*> kinds, Simulate make = simulate) {
   constexpr int k_most_false_runs = 3;
   for (const Kind* kind : kinds) {
-    Tally tally = try_runs(k_few_runs, *kind);
+    Tally tally = try_runs(k_few_runs, *kind, {}, 1, make);
     INFO(kind->name);
     CHECK(tally.false_runs <= k_most_false_runs);
   }
@@ -146,6 +179,23 @@ TEST_CASE("runs of equal settings rarely have a verdict, where each cell has two
       {&k_half_slow, &k_fewer_slow, &k_far_apart, &k_rarely_slow, &k_near, &k_in_a_third});
 }
 
+TEST_CASE("equal in-process settings rarely have a verdict") {
+  check_few_runs({&k_normal, &k_shared, &k_by_cell, &k_heavy, &k_skewed, &k_ticks,
+                  &k_slow_processes, &k_slow_or_fast, &k_half_slow, &k_far_apart, &k_rarely_slow,
+                  &k_in_a_third},
+                 simulate_in_process);
+}
+
+TEST_CASE("in-process settings are found where processes differ more than the settings") {
+  Tally pairs = try_runs(k_few_runs, k_slow_or_fast, {}, 0.95, simulate_in_process);
+  Tally apart = try_runs(k_few_runs, k_slow_or_fast, {}, 0.95);
+
+  INFO("in process " << pairs.true_found << ", apart " << apart.true_found << " of "
+                     << pairs.true_cells);
+  CHECK(percent(pairs.true_found, pairs.true_cells) >= k_least_found_percent);
+  CHECK(percent(apart.true_found, apart.true_cells) < 10);
+}
+
 TEST_CASE("a difference of 5% is found where processes scatter by 1%") {
   Tally tally = try_runs(k_few_runs, k_normal, {}, 0.95);
 
@@ -170,7 +220,7 @@ TEST_CASE("the promise holds in 4,000 runs of each kind, and docs/method.md has 
     add_row(kind->name, try_runs(k_many_runs, *kind));
 
   tables +=
-      "\nSmall runs have less to learn the scatter from:\n\n"
+      "\nSmall runs have less data about the scatter:\n\n"
       "| settings x cells, processes | scatter | runs with a false verdict |\n|---|---|---|\n";
   for (const Shape& shape : {Shape{1, 1, 5}, Shape{1, 12, 5}, Shape{3, 3, 5}, Shape{1, 12, 10}})
     for (const Kind* kind : {&k_normal, &k_half_slow, &k_far_apart, &k_in_a_third})
@@ -178,7 +228,7 @@ TEST_CASE("the promise holds in 4,000 runs of each kind, and docs/method.md has 
           fmt::format("{} x {}, {} | {}", shape.settings, shape.cells, shape.processes, kind->name),
           try_runs(k_many_runs, *kind, shape));
 
-  tables += "\nOf the cells that really were 5% faster:\n\n"
+  tables += "\nShare of the cells that were really 5% faster and were found:\n\n"
             "| scatter | processes | found |\n|---|---|---|\n";
   for (const Shape& shape : {Shape{}, Shape{.processes = 10}})
     for (const Kind* kind : {&k_normal, &k_shared, &k_by_cell}) {
@@ -188,6 +238,21 @@ TEST_CASE("the promise holds in 4,000 runs of each kind, and docs/method.md has 
         CHECK(found_percent >= k_least_found_percent);
       tables += fmt::format("| {} | {} | {:.0f}% |\n", kind->name, shape.processes, found_percent);
     }
+
+  tables +=
+      "\nIn-process settings, with 5 processes:\n\n"
+      "| scatter of processes | runs with a false verdict | 5% faster found |\n|---|---|---|\n";
+  for (const Kind* kind :
+       {&k_normal, &k_shared, &k_by_cell, &k_heavy, &k_skewed, &k_ticks, &k_slow_processes,
+        &k_slow_or_fast, &k_half_slow, &k_far_apart, &k_rarely_slow, &k_in_a_third}) {
+    INFO(kind->name);
+    Tally equal = try_runs(k_many_runs, *kind, {}, 1, simulate_in_process);
+    Tally faster = try_runs(k_many_runs / 10, *kind, {}, 0.95, simulate_in_process);
+    CHECK(percent(equal.false_runs, equal.runs) <= k_most_false_percent);
+    tables += fmt::format("| {} | {:.2f}% | {:.0f}% |\n", kind->name,
+                          percent(equal.false_runs, equal.runs),
+                          percent(faster.true_found, faster.true_cells));
+  }
 
   const std::string begin =
       "<!-- made by tests/analysis/verdict/verdict_simulation_test.cpp -->\n\n";

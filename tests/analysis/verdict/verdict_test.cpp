@@ -249,3 +249,108 @@ TEST_CASE("a comparison whose processes all met the same luck is judged by its s
   REQUIRE(verdicts.comparisons[0].setting->label.bytes == 1024);
   CHECK(verdicts.comparisons[0].verdict == Verdict::no_difference);
 }
+
+namespace {
+
+// In each process the default twice, then the in-process setting. One rank.
+struct InProcess {
+  std::int64_t first_ns, second_ns, ring_ns;
+};
+
+std::vector<SettingResult> in_process_results(const std::vector<InProcess>& processes) {
+  RunBuilder run(1);
+  model::Cell plain = make_cell("broadcast", 1000), ring = plain;
+  ring.settings = {{"algorithm", "ring"}};
+  for (const InProcess& one : processes)
+    run.trial()
+        .cell(plain, make_record(1, one.first_ns))
+        .cell(ring, make_record(1, one.ring_ns))
+        .cell(plain, make_record(1, one.second_ns));
+  return setting_results(run);
+}
+
+} // namespace
+
+TEST_CASE("in-process settings are compared with the default of the same processes") {
+  // Processes differ by up to 4 times, the settings within them by 10%.
+  auto results = in_process_results({{1000, 1002, 901},
+                                     {2000, 1998, 1800},
+                                     {4000, 4004, 3602},
+                                     {1500, 1499, 1349},
+                                     {3000, 3003, 2701}});
+  auto verdicts = judge(results);
+
+  REQUIRE(results.size() == 2);
+  CHECK(results[0].is_default);
+  CHECK(results[0].processes[0].each_ns == std::vector<double>{1000, 1002});
+  CHECK(results[1].setting == "algorithm=ring");
+  REQUIRE(verdicts.comparisons.size() == 1);
+  const Comparison& one = verdicts.comparisons[0];
+  CHECK(one.pairs == 5);
+  CHECK(one.verdict == Verdict::better);
+  CHECK(one.speed_ratio == Approx(1.111).margin(0.001));
+  CHECK(one.interval->low > 1.1);
+  CHECK(one.interval->high < 1.12);
+  REQUIRE(verdicts.paired_arms.size() == 1);
+  CHECK(verdicts.floor_of(one)->ratio < 1.002);
+  CHECK(verdicts.floors[0]->ratio > 1.2); // between processes
+}
+
+TEST_CASE("a drift within processes is no difference between the default's two arms") {
+  // The later one is 10% slower in each process.
+  auto results = in_process_results({{1000, 1100, 1050},
+                                     {1000, 1101, 1049},
+                                     {1001, 1100, 1051},
+                                     {1000, 1099, 1050},
+                                     {999, 1100, 1050},
+                                     {1000, 1100, 1050}});
+  auto verdicts = judge(results);
+
+  REQUIRE(verdicts.paired_arms.size() == 1);
+  CHECK(verdicts.paired_arms[0].test.ratio == Approx(1.0).margin(0.001));
+  CHECK(verdicts.comparisons[0].verdict == Verdict::no_difference);
+}
+
+TEST_CASE("pairs need five processes, and only those count that measured both") {
+  std::vector<InProcess> four(4, {1000, 1001, 500});
+  auto few = in_process_results(four);
+  auto verdicts = judge(few);
+  CHECK(verdicts.comparisons[0].verdict == Verdict::not_decided);
+  CHECK(verdicts.tested == 0);
+
+  RunBuilder run(1);
+  model::Cell plain = make_cell("broadcast", 1000), ring = plain;
+  ring.settings = {{"algorithm", "ring"}};
+  for (int i = 0; i < 6; ++i) {
+    auto trial = run.trial();
+    if (i != 2)
+      trial.cell(plain, make_record(1, 1000 + i)).cell(plain, make_record(1, 1001 + i));
+    trial.cell(ring, make_record(1, i == 2 ? 9000 : 900 + i));
+  }
+  auto results = setting_results(run);
+  auto judged = judge(results);
+  CHECK(judged.comparisons[0].pairs == 5);
+  CHECK(judged.comparisons[0].speed_ratio == Approx(1.11).margin(0.01));
+  CHECK(judged.comparisons[0].verdict == Verdict::better);
+}
+
+TEST_CASE("an in-process setting of another process setting is compared across processes") {
+  RunBuilder run(1);
+  model::Cell plain = make_cell("broadcast", 1000), ring = plain;
+  ring.settings = {{"algorithm", "ring"}};
+  for (int i = 0; i < 10; ++i)
+    run.trial().cell(plain, make_record(1, 1000 + i));
+  for (int i = 0; i < 5; ++i)
+    run.trial({{"A", "1"}})
+        .cell(plain, make_record(1, 900 + i))
+        .cell(ring, make_record(1, 800 + i));
+  auto results = setting_results(run);
+  auto verdicts = judge(results);
+
+  REQUIRE(verdicts.comparisons.size() == 2);
+  for (const Comparison& one : verdicts.comparisons) {
+    CHECK(one.pairs == 0);
+    CHECK(one.verdict == Verdict::better);
+  }
+  CHECK(verdicts.paired_arms.empty());
+}

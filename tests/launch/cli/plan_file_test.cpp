@@ -72,6 +72,7 @@ budget = "100ms"
 cell_timeout = "3s"
 startup_timeout = "1m"
 output = "there.h5"
+in_process = ["algorithm=ring,bcube", "chunk_bytes=64K"]
 proof = "on"
 trace = "api"
 no_sweep = true
@@ -216,6 +217,8 @@ TEST_CASE("a written plan file reads back as the same options") {
   CHECK(second.launches == first.launches);
   CHECK(second.launch_costs);
   CHECK(second.cpu_affinities == first.cpu_affinities);
+  REQUIRE(second.in_process.size() == 2);
+  CHECK(second.in_process[0].values == std::vector<std::string>{"ring", "bcube"});
   const Options of_first = plan_file_options(first), of_second = plan_file_options(second);
   for (std::size_t i = 0; i < of_first.size(); ++i) { // none is forgotten here
     CAPTURE(of_first[i].name);
