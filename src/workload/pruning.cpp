@@ -27,21 +27,6 @@ std::optional<std::int64_t> number(const Variables& variables, const std::string
   return read_integer(found->second).value;
 }
 
-// Why two variables contradict each other; empty if they do not.
-std::string contradiction(const Variables& variables) {
-  auto least = number(variables, "NCCL_MIN_CTAS");
-  auto most = number(variables, "NCCL_MAX_CTAS");
-  if (least && most && *least > *most)
-    return fmt::format("NCCL_MIN_CTAS={} is more than NCCL_MAX_CTAS={}", *least, *most);
-  auto sockets = number(variables, "NCCL_NSOCKS_PERTHREAD");
-  auto threads = number(variables, "NCCL_SOCKET_NTHREADS");
-  if (sockets && threads && *sockets > 0 && *threads > 0 && *sockets * *threads > k_most_sockets)
-    return fmt::format("NCCL_NSOCKS_PERTHREAD={} times NCCL_SOCKET_NTHREADS={} is more than {} "
-                       "sockets, and NCCL would take fewer",
-                       *sockets, *threads, k_most_sockets);
-  return "";
-}
-
 // Functions of the cell's timed operations that NCCL_ALGO and NCCL_PROTO affect.
 std::set<std::string_view> functions_of(const Cell& cell) {
   std::set<std::string_view> functions;
@@ -56,6 +41,20 @@ std::set<std::string_view> functions_of(const Cell& cell) {
 }
 
 } // namespace
+
+std::string contradiction(const Variables& variables) {
+  auto least = number(variables, "NCCL_MIN_CTAS");
+  auto most = number(variables, "NCCL_MAX_CTAS");
+  if (least && most && *least > *most)
+    return fmt::format("NCCL_MIN_CTAS={} is more than NCCL_MAX_CTAS={}", *least, *most);
+  auto sockets = number(variables, "NCCL_NSOCKS_PERTHREAD");
+  auto threads = number(variables, "NCCL_SOCKET_NTHREADS");
+  if (sockets && threads && *sockets > 0 && *threads > 0 && *sockets * *threads > k_most_sockets)
+    return fmt::format("NCCL_NSOCKS_PERTHREAD={} times NCCL_SOCKET_NTHREADS={} is more than {} "
+                       "sockets, and NCCL would take fewer",
+                       *sockets, *threads, k_most_sockets);
+  return "";
+}
 
 Pruner::Pruner(SweepGround ground)
     : ground_(std::move(ground)), has_nccl_(ground_.backend == "nvidia") {

@@ -22,6 +22,9 @@ struct SweepGround {
   std::vector<std::string> overrides; // names that are used exactly as the user gives them
 };
 
+// Why two variables contradict each other; empty if they do not.
+std::string contradiction(const Variables& variables);
+
 // Checks a sweep before anything is launched. Rejects values that NCCL would reject, leaves out
 // what is known to fail or to mean something other than it says, and notes what is known to have no
 // effect. On backends other than nvidia, NCCL's variables do nothing: their names and words are
