@@ -12,14 +12,20 @@
 
 namespace ncclprobe::analysis::search {
 
+// Slow drift is no disturbance: the level is that of the last times, and the scatter that of
+// successive ones.
 DefaultLevel::Moments DefaultLevel::of_last() const {
-  constexpr std::size_t k_most_times = 8; // so that slow drift is no disturbance
-  const auto last = std::span(times_).last(std::min(times_.size(), k_most_times));
-  Moments out{.count = static_cast<double>(last.size())};
-  for (const Time& one : last)
+  constexpr std::size_t k_level_times = 3;
+  constexpr std::size_t k_scatter_times = 8;
+  const auto last = std::span(times_).last(std::min(times_.size(), k_scatter_times));
+  Moments out{.degrees_of_freedom = static_cast<double>(last.size()) - 1};
+  for (std::size_t i = 1; i < last.size(); ++i)
+    out.variance +=
+        std::pow(last[i].log_time - last[i - 1].log_time, 2) / 2 / out.degrees_of_freedom;
+  const auto level = last.last(std::min(last.size(), k_level_times));
+  out.count = static_cast<double>(level.size());
+  for (const Time& one : level)
     out.mean += one.log_time / out.count;
-  for (const Time& one : last)
-    out.variance += std::pow(one.log_time - out.mean, 2) / (out.count - 1);
   return out;
 }
 
@@ -30,7 +36,7 @@ std::optional<DefaultLevel::Check> DefaultLevel::check(double log_time) const {
   if (times_.size() < k_least_times)
     return std::nullopt;
   const Moments last = of_last();
-  const double limit = student_quantile(last.count - 1, k_prediction) *
+  const double limit = student_quantile(last.degrees_of_freedom, k_prediction) *
                        std::sqrt(last.variance * (1 + 1 / last.count));
   return Check{.off = log_time - last.mean, .limit = std::max(limit, k_least_limit)};
 }

@@ -17,7 +17,9 @@ public:
     bool is_off() const { return off > limit || off < -limit; }
   };
   // Nothing with fewer than three times before. The limit is Student's prediction interval (99%)
-  // for one more time, but at least 3%.
+  // for one more time, but at least 3%. The scatter is that of successive times, so slow drift does
+  // not count (von Neumann, Kent, Bellinson and Hart, "The mean square successive difference",
+  // 1941).
   std::optional<Check> check(double log_time) const;
   void add(int trial, double log_time);
   // The level changed: only what comes from now on counts.
@@ -30,7 +32,8 @@ public:
 
 private:
   struct Moments {
-    double count = 0, mean = 0, variance = 0;
+    double count = 0, mean = 0; // of the last three
+    double variance = 0, degrees_of_freedom = 0;
   };
   Moments of_last() const;
   struct Time {

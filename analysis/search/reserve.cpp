@@ -30,7 +30,7 @@ double screen_reserve_s(Progress& progress) {
 }
 
 double race_reserve_s(Progress& progress) {
-  constexpr int k_trials = static_cast<int>(ProcessRaceStep::k_contenders) + 1; // of one round
+  constexpr int k_trials = static_cast<int>(ProcessRaceStep::k_contenders) + 1 + 3; // of two rounds
   return k_trials * progress.expected_s({trial_of(progress, Stage::race, {progress.unset})});
 }
 

@@ -77,8 +77,8 @@ std::optional<RatioTest> paired_ratio(const std::vector<double>& ratios, double 
 RatioTest paired_ratio(double ratio, std::size_t count, const LogScatter& scatter,
                        double confidence);
 
-// One-sided p-value: the probability of a ratio at least this far above `bound` if the true one were
-// not above it.
+// One-sided p-value: the probability of a ratio at least this far above `bound` if the true one
+// were not above it.
 double p_above(const RatioTest& test, double bound);
 
 // The smallest ratio above 1 that would have had p < alpha with the scatter in `test`.

@@ -141,3 +141,11 @@ TEST_CASE("A ratio over processes is the geometric mean, with the interval of it
   auto equal = ratio_estimate({0.5, 0.5}, 0.95); // no standard error is below 1e-4
   CHECK(equal.interval->low == Approx(0.5 * std::exp(-12.7062e-4)).epsilon(1e-8));
 }
+
+TEST_CASE("how probable a ratio is where the true one is not above a bound") {
+  auto test = welch_ratio({1.1, 1.2, 1.3}, {1.0, 1.1, 1.2}, 0.95);
+  REQUIRE(test.has_value());
+  CHECK(p_above(*test, 1) == Approx(test->p / 2)); // one-sided
+  CHECK(p_above(*test, test->ratio) == Approx(0.5));
+  CHECK(p_above(*test, test->interval.low) == Approx(0.025));
+}
