@@ -99,6 +99,21 @@ TEST_CASE("The rank that comes late is found, with what it costs") {
   CHECK(found.ranks[0].lateness->value_ns == -15);
 }
 
+TEST_CASE("Delays are known for stretches of steps") {
+  const Stragglers few = late_rank(30).find();
+  REQUIRE(few.stretches == std::vector<std::size_t>(30, 1));
+  CHECK(few.ranks[0].delay_by_stretch_ns.empty()); // never last
+  const std::vector<double>& by_step = few.ranks[2].delay_by_stretch_ns;
+  REQUIRE(by_step.size() == 30);
+  CHECK(by_step[0] == 60);
+  CHECK(by_step[1] == 70);
+  CHECK(by_step[29] == 80);
+
+  const Stragglers many = late_rank(300).find();
+  REQUIRE(many.stretches == std::vector<std::size_t>(100, 3));
+  CHECK(many.ranks[2].delay_by_stretch_ns == std::vector<double>(100, 70)); // 60, 70 and 80
+}
+
 TEST_CASE("Delays are per step, of however many collectives") {
   Case made = late_rank(30);
   for (auto& starts : made.starts)
