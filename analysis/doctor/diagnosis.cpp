@@ -166,7 +166,7 @@ Diagnosis diagnose(const Case& one, const std::vector<CheckResult>& findings) {
                          : ran == nullptr || ran->status != CheckStatus::ok
                              ? "no check failed, but no collective was run"
                          : has_gpus(one)
-                             ? "collectives work here; the findings below concern speed and risk"
+                             ? "collectives work here; the findings concern speed and risk"
                              : "no GPU here: only the CPU backend was tested";
   return diagnosis;
 }

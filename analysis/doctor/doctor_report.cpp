@@ -6,6 +6,7 @@
 #include "analysis/doctor/diagnosis.h"
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/installed_libraries.h"
+#include "analysis/topology_chart/topology_chart.h"
 #include "base/name_ranks.h"
 #include "base/text_layout.h"
 #include "knowledge/document.h"
@@ -109,6 +110,7 @@ TablePtr chain_table(const Case& one) {
 struct RankGpu {
   int rank = 0;
   std::string host;
+  std::string boot_id;
   std::optional<model::CudaDevice> gpu;
 };
 
@@ -119,7 +121,7 @@ std::vector<RankGpu> rank_gpus(const Case& one) {
     for (int rank : survey.ranks) {
       const std::vector<model::CudaDevice>& gpus = survey.inventory.gpus;
       const std::size_t place = taken[survey.inventory.boot_id]++;
-      all.push_back({rank, survey.inventory.hostname,
+      all.push_back({rank, survey.inventory.hostname, survey.inventory.boot_id,
                      place < gpus.size() ? std::optional(gpus[place]) : std::nullopt});
     }
   std::ranges::sort(all, {}, &RankGpu::rank);
@@ -136,7 +138,9 @@ Section rank_section(const Case& one) {
              [](const auto& row) { return row.gpu ? Value(row.gpu->index) : Value("none"); });
   table.show_left("PCI id", [](const auto& row) { return row.gpu ? row.gpu->pci_bus_id : ""; });
   table.show_left("UUID", [](const auto& row) { return row.gpu ? row.gpu->uuid : ""; });
-  return {"ranks", "", {View{.table = table.table(), .most_rows = k_most_ranks}}};
+  return {.key = "ranks",
+          .blocks = {View{.table = table.table(), .most_rows = k_most_ranks}},
+          .part = Section::Part::provenance};
 }
 
 // Apart from the chain: files on a disk do not run.
@@ -175,6 +179,56 @@ Section diagnosis_section(const Diagnosis& diagnosis) {
   return section;
 }
 
+// The worst finding with a fix that follows from no other; of equal ones the first.
+const Finding* first_to_repair(const std::vector<Finding>& findings) {
+  const Finding* first = nullptr;
+  for (const Finding& one : findings)
+    if (one.severity >= Severity::warn && !one.fix.empty() && one.follows_from.empty() &&
+        (first == nullptr || one.severity > first->severity))
+      first = &one;
+  return first;
+}
+
+// The last section on a terminal, and the first one on a page.
+Section answer_section(const Case& one, const std::vector<Finding>& findings,
+                       const Diagnosis& diagnosis, const Object& count) {
+  constexpr int k_hang = 12;
+  Section section{.key = "answer", .part = Section::Part::answer};
+  section.add("Conclusion", diagnosis.conclusion, k_hang);
+  if (const Finding* first = first_to_repair(findings)) {
+    section.add("Do first",
+                fmt::format("{} {}{}", first->id, first->what.text,
+                            where(*first, one.ranks(), static_cast<std::size_t>(count_hosts(one)))),
+                k_hang);
+    section.add("", first->fix, k_hang);
+  }
+  std::vector<std::string> numbers;
+  for (auto each = count.rbegin(); each != count.rend(); ++each) // worst first
+    numbers.push_back(shown(each->second) + " " + each->first);
+  section.add("Findings",
+              fmt::format("{}: {}", to_string(worst(findings)), base::join(numbers, ", ")), k_hang);
+  section.add("", "Tables of " + knowledge::tables_are_of(), k_hang);
+  return section;
+}
+
+// Each host with its ranks beside their GPUs.
+std::vector<Chart> host_charts(const Case& one) {
+  std::vector<std::string> boot_ids;
+  std::vector<PicturedHost> hosts;
+  for (const model::Survey& survey : one.surveys)
+    if (const std::string& id = survey.inventory.boot_id; !std::ranges::count(boot_ids, id)) {
+      boot_ids.push_back(id);
+      hosts.push_back({survey.inventory.topology, {}});
+    }
+  for (const RankGpu& rank : rank_gpus(one)) {
+    const auto at = std::ranges::find(boot_ids, rank.boot_id) - boot_ids.begin();
+    PicturedHost& host = hosts[static_cast<std::size_t>(at)];
+    if (const topology::Gpu* gpu = rank.gpu ? host.host.gpu_at(rank.gpu->pci_bus_id) : nullptr)
+      host.ranks[gpu->index].push_back(rank.rank);
+  }
+  return topology_charts(hosts);
+}
+
 Object counts(const std::vector<CheckResult>& findings) {
   Object all;
   for (const auto& [status, name] : base::enum_names(CheckStatus{}))
@@ -202,27 +256,26 @@ Report doctor_report(const Case& one, const std::vector<CheckResult>& findings) 
       {"diagnosis", Object{{"steps", diagnosis.steps}, {"conclusion", diagnosis.conclusion}}},
       {"findings", report.rows},
       {"case", one}};
-  Section heading{"heading"};
-  heading.add("",
-              fmt::format("ncclprobe doctor {}: {} on {}, {} backend", one.ncclprobe,
-                          base::count_of(static_cast<std::size_t>(one.ranks()), "rank", "ranks"),
-                          base::count_of(hosts, "host", "hosts"),
-                          one.backend.empty() ? "no" : one.backend),
-              0);
-  Section found{"findings"};
+  const std::string job =
+      fmt::format("{} on {}, {} backend",
+                  base::count_of(static_cast<std::size_t>(one.ranks()), "rank", "ranks"),
+                  base::count_of(hosts, "host", "hosts"), one.backend.empty() ? "no" : one.backend);
+  report.title = "Examination of " + job;
+  constexpr auto k_provenance = Section::Part::provenance;
+  report.sections = {{.key = "heading",
+                      .title = fmt::format("ncclprobe doctor {}: {}", one.ncclprobe, job),
+                      .part = k_provenance,
+                      .charts = host_charts(one)},
+                     {.key = "software", .blocks = {View{chain}}, .part = k_provenance}};
+  if (installed->rows > 0)
+    report.sections.push_back(
+        {.key = "installed", .blocks = {View{installed}}, .part = k_provenance});
+  Section found{"findings", "Findings, the worst first"};
   for (const CheckResult& finding : findings)
     add_finding(finding, one.ranks(), hosts, found);
-  Section summary{"summary"};
-  std::vector<std::string> numbers;
-  for (auto each = count.rbegin(); each != count.rend(); ++each) // worst first
-    numbers.push_back(shown(each->second) + " " + each->first);
-  summary.add("", fmt::format("{}: {}", to_string(worst(findings)), base::join(numbers, ", ")), 0);
-  summary.add("", "Tables of " + knowledge::tables_are_of(), 0);
-  report.sections = {std::move(heading), {"software", "", {View{chain}}}};
-  if (installed->rows > 0)
-    report.sections.push_back({"installed", "", {View{installed}}});
-  report.sections.insert(report.sections.end(), {rank_section(one), diagnosis_section(diagnosis),
-                                                 std::move(found), std::move(summary)});
+  report.sections.insert(report.sections.end(),
+                         {rank_section(one), diagnosis_section(diagnosis), std::move(found),
+                          answer_section(one, findings, diagnosis, count)});
   return report;
 }
 

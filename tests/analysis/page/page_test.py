@@ -26,6 +26,7 @@ except ImportError:
     sys.exit(77)
 
 BIN = pathlib.Path(os.environ["NCCLPROBE_BIN"])
+MACHINES = pathlib.Path(__file__).resolve().parents[2] / "machines"
 EVENTS = pathlib.Path(os.environ["NCCLPROBE_EVENT_PAGES"])  # writes pages of many events
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 DESKTOP, PHONE = (1360, 900), (390, 844)
@@ -140,7 +141,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(ids[-1], "run")
         self.assertIn("method", ids)
         kinds = {one.get_attribute("class") for one in self.browser.all("figure")}
-        self.assertEqual(kinds, {"curve", "forest"})
+        self.assertEqual(kinds, {"curve", "forest", "boxes"})
         self.assertEqual(self.browser.run("return performance.getEntriesByType('resource').length"), 0)
 
     def test_a_hostile_text_is_shown_and_is_nothing_else(self):
@@ -286,6 +287,100 @@ class PageTest(unittest.TestCase):
         self.assertIsNone(re.search(r"<(link|iframe|object|base)\b", text[:text.index('id="data"')]))
 
 
+class OtherPagesTest(unittest.TestCase):
+    """Pages of a host, an examination and a comparison."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.files = pathlib.Path(cls.folder.name)
+        cls.browser = Browser(cls.files)
+        cls.addClassCleanup(cls.browser.driver.quit)
+
+    def page_of(self, name: str, *words: str) -> pathlib.Path:
+        page = self.files / name
+        made = ncclprobe(*words, "-o", str(page))
+        self.assertIn(made.returncode, (0, 8, 9), made.stderr)  # doctor may find something
+        return page
+
+    def test_a_host_is_drawn_with_its_gpus_and_nvlinks(self):
+        page = self.page_of("host.html", "topo", "--from", str(MACHINES / "dgx1-v100.xml"))
+        for size in (DESKTOP, PHONE):
+            self.browser.open(page, size=size)
+
+            self.assertEqual(self.browser.errors(), [])
+            for kind, count in {"gpu": 8, "nic": 4, "pci_switch": 4, "numa": 2}.items():
+                self.assertEqual(len(self.browser.all(f"figure.boxes .box.{kind}")), count, kind)
+            self.assertEqual(len(self.browser.all("figure.boxes .nvlink")), 16)
+            self.assertEqual(self.browser.run("return document.documentElement.scrollWidth"), size[0])
+            # No line leaves the picture, and no GPU covers another.
+            width = self.browser.run("return document.querySelector('figure.boxes svg').viewBox.baseVal.width")
+            boxes = self.browser.run(
+                "return [...document.querySelectorAll('figure.boxes .nvlink path, figure.boxes .gpu .front')]"
+                ".map(one => one.getBBox()).map(box => [box.x, box.y, box.width, box.height])")
+            for x, _, wide, _ in boxes:
+                self.assertLessEqual(x + wide, width)
+            gpus = self.browser.run(
+                "return [...document.querySelectorAll('figure.boxes .gpu .front')].map(one => one.getBBox())"
+                ".map(box => [box.y, box.y + box.height]).sort((a, b) => a[0] - b[0])")
+            for (_, end), (begin, _) in zip(gpus, gpus[1:]):
+                self.assertLess(end, begin)
+        said = self.browser.all("figure.boxes svg[role=img]")[0].get_attribute("aria-label")
+        self.assertIn("8 GPUs", said)
+        self.assertIn("GPU0 to GPU1: 1 NVLink", said)
+
+    def test_lines_to_nvswitches_end_at_their_box(self):
+        self.browser.open(self.page_of("switched.html", "topo", "--from", str(MACHINES / "dgx-a100.xml")))
+
+        ends = self.browser.run("return [...document.querySelectorAll('figure.boxes .nvlink path')]"
+                                ".map(one => one.getBBox()).map(box => box.x + box.width)")
+        begin = self.browser.run("return document.querySelector('figure.boxes .nvswitch .front').getBBox().x")
+        self.assertEqual(len(ends), 8)
+        for end in ends:
+            self.assertAlmostEqual(end, begin, 3)
+
+    def test_an_examination_begins_with_the_conclusion(self):
+        self.browser.open(self.page_of("doctor.html", "doctor", "--backend", "host", "--no-run"))
+
+        self.assertEqual(self.browser.errors(), [])
+        first = self.browser.all("main section")[0]
+        self.assertEqual(first.get_attribute("id"), "answer")
+        self.assertEqual(first.find_element(By.TAG_NAME, "dt").text, "Conclusion")
+        self.assertTrue(self.browser.all("h1")[0].text.startswith("Examination of "))
+
+    def test_steps_and_stragglers_are_drawn(self):
+        run = str(self.files / "steps.h5")
+        made = ncclprobe("run", "--backend", "synthetic", "--ranks", "2", "--seed", "1", "--workload", "ddp",
+                         "--model", "linear:2048x4", "--set", "NCCL_ALGO=Ring", "--repeat", "5", "--trace", "kernels",
+                         "-q", "-o", run)
+        self.assertEqual(made.returncode, 0, made.stderr)
+
+        self.browser.open(self.page_of("steps.html", "report", run))
+        self.assertIn("2 ranks", self.browser.run(
+            "return document.querySelector('#step_settings figure.forest svg[role=img]').textContent"))
+        self.assertEqual(self.browser.errors(), [])
+
+        self.browser.open(self.page_of("timeline.html", "report", run, "--timeline"))
+        kinds = [one.get_attribute("class") for one in self.browser.all("#stragglers figure")]
+        self.assertEqual(kinds, ["bars", "bars", "heat_map"])
+        self.browser.run("arguments[0].focus()", self.browser.all("#stragglers figure.heat_map canvas")[0])
+        self.browser.press(Keys.ARROW_RIGHT)
+        self.assertRegex(self.browser.all("#stragglers figure.heat_map .tip")[0].text, r"^rank \d, step 0: [0-9.]+ us$")
+        self.assertTrue(self.browser.driver.title.startswith("Timeline of trial "))
+        self.assertEqual(self.browser.errors(), [])
+
+    def test_a_comparison_is_named_after_its_sides(self):
+        run = str(self.files / "run.h5")
+        made = ncclprobe("run", "--backend", "synthetic", "--sizes", "1M", "--collectives", "all_reduce",
+                         "--repeat", "5", "-q", "-o", run)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.browser.open(self.page_of("compared.html", "compare", run, run))
+
+        self.assertEqual(self.browser.errors(), [])
+        self.assertEqual(self.browser.driver.title, f"{run} compared with {run}")
+
+
 class TimelineTest(unittest.TestCase):
     """Pages of 8 ranks, with all of 2 million events and with the sums of 8 million."""
 
@@ -329,6 +424,7 @@ class TimelineTest(unittest.TestCase):
                   f"{1000 * ready:.0f} ms; a frame takes {frames[len(frames) // 2]} ms, at most {frames[-1]} ms",
                   file=sys.stderr)
             self.assertLess(size, 12e6)
+            self.assertLess(frames[len(frames) // 2], 50)
             self.assertEqual(self.browser.errors(), [])
 
     def test_the_keyboard_zooms_and_moves(self):
