@@ -22,6 +22,13 @@ Runs pointers_to(const std::vector<ComparedRun>& runs) {
   return all;
 }
 
+FactsOfRuns facts_of(const Runs& runs) {
+  FactsOfRuns facts;
+  for (const ComparedRun* run : runs)
+    facts.push_back(&run->facts);
+  return facts;
+}
+
 // Why this cell of a run has no figure to compare.
 Reason fault_of(const RunCell& cell) {
   if (cell.data == DataState::wrong)
@@ -180,7 +187,7 @@ RunComparison finished(RunComparison comparison, const Runs& a, const Runs& b) {
   comparison.runs_a = static_cast<int>(a.size());
   comparison.runs_b = static_cast<int>(b.size());
   comparison.synthetic = is_synthetic(a) || is_synthetic(b);
-  comparison.suspects = suspects(a.back()->facts, b.back()->facts);
+  comparison.suspects = suspects(facts_of(a), facts_of(b), comparison.basis == Basis::baseline);
   comparison.cells = cells_of(a, b, comparison.basis);
   test_cells(comparison.cells, comparison.basis, a.front()->cells, b.front()->cells);
   if (comparison.basis == Basis::two_runs)

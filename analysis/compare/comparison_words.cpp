@@ -77,6 +77,8 @@ std::string in_words(FactKind kind) {
     return "MPI";
   case FactKind::cpu:
     return "CPU";
+  case FactKind::firmware:
+    return "GPU firmware (VBIOS)";
   case FactKind::sm_clock:
     return "SM clock";
   case FactKind::choice:

@@ -14,6 +14,7 @@
 #include "base/json_document.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <set>
@@ -21,6 +22,8 @@
 
 namespace ncclprobe::analysis::compare {
 namespace {
+
+constexpr std::size_t k_most_values = 3; // of a side that are named
 
 // The different values over all hosts or ranks, joined.
 class Values {
@@ -89,6 +92,14 @@ std::string driver_version(const model::RunHeader& header) {
   return told.empty() ? library_version(header, "cuda_driver") : told;
 }
 
+std::string gpu_firmware(const model::RunHeader& header) {
+  Values values;
+  for (const model::HostInventory& host : header.hosts)
+    for (const topology::Gpu& gpu : host.topology.gpus)
+      values.add(gpu.vbios.value_or(""));
+  return values.text();
+}
+
 // Links and devices, without what changes from one moment to the next. Long, so as a fingerprint.
 std::string topology_of(const model::HostInventory& host) {
   if (host.topology.gpus.empty())
@@ -100,6 +111,7 @@ std::string topology_of(const model::HostInventory& host) {
   lasting.cuda_driver_version = {};
   for (topology::Gpu& gpu : lasting.gpus) {
     gpu.uuid = {};
+    gpu.vbios = {};
     gpu.sm_clock_mhz = {};
     gpu.memory_clock_mhz = {};
     gpu.pcie.generation_now = {};
@@ -150,6 +162,38 @@ void add_choices(const RunSummary& run, Facts& facts) {
   }
 }
 
+// How many runs of a side have each value of one fact.
+using ValuesOfSide = std::map<std::string, std::size_t>;
+
+// A variable that a run lacks is not set there.
+void add_runs_without(ValuesOfSide& values, std::size_t runs) {
+  for (const auto& [value, count] : values)
+    runs -= count;
+  if (runs > 0)
+    values[""] += runs;
+}
+
+bool has_another(const ValuesOfSide& values, const ValuesOfSide& than) {
+  return std::ranges::any_of(values, [&](const auto& one) { return !than.contains(one.first); });
+}
+
+// The most frequent first.
+std::string in_words(const ValuesOfSide& values, std::size_t runs) {
+  if (values.size() == 1)
+    return values.begin()->first;
+  std::vector<std::pair<std::string, std::size_t>> sorted(values.begin(), values.end());
+  std::ranges::stable_sort(sorted, std::ranges::greater{}, [](auto& one) { return one.second; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(sorted.size(), k_most_values); ++i) {
+    const auto& [value, count] = sorted[i];
+    text += fmt::format("{}{} ({} of {} runs)", i == 0 ? "" : ", ",
+                        value.empty() ? "not set" : value, count, runs);
+  }
+  if (sorted.size() > k_most_values)
+    text += fmt::format(", {} more values", sorted.size() - k_most_values);
+  return text;
+}
+
 } // namespace
 
 std::vector<RunFact> facts_of(const RunSummary& run) {
@@ -162,6 +206,7 @@ std::vector<RunFact> facts_of(const RunSummary& run) {
   facts.add(FactKind::hosts, fmt::format("{}", header.hosts.size()));
   facts.add(FactKind::nccl, library_version(header, "nccl"));
   facts.add(FactKind::driver, driver_version(header));
+  facts.add(FactKind::firmware, gpu_firmware(header));
   facts.add(FactKind::cuda, library_version(header, "cuda_runtime"));
   facts.add(FactKind::kernel,
             over_hosts(header, [](const model::HostInventory& host) { return host.kernel; }));
@@ -195,22 +240,27 @@ std::string value_of(const std::vector<RunFact>& facts, FactKind kind) {
 }
 
 std::vector<Suspect> suspects(const std::vector<RunFact>& a, const std::vector<RunFact>& b) {
-  std::map<std::pair<FactKind, std::string>, Suspect> all;
-  auto add = [&](const std::vector<RunFact>& facts, std::string Suspect::*side) {
-    for (const RunFact& fact : facts) {
-      Suspect& one = all[{fact.kind, fact.name}];
-      one.kind = fact.kind;
-      one.name = fact.name;
-      one.*side = fact.value;
-    }
-  };
-  add(a, &Suspect::a);
-  add(b, &Suspect::b);
+  return suspects(FactsOfRuns{&a}, FactsOfRuns{&b}, false);
+}
+
+std::vector<Suspect> suspects(const FactsOfRuns& a, const FactsOfRuns& b, bool a_is_baseline) {
+  std::map<std::pair<FactKind, std::string>, std::array<ValuesOfSide, 2>> all;
+  for (const auto& [runs, side] : {std::pair(&a, std::size_t{0}), std::pair(&b, std::size_t{1})})
+    for (const std::vector<RunFact>* facts : *runs)
+      for (const RunFact& fact : *facts)
+        ++all[{fact.kind, fact.name}][side][fact.value];
   std::vector<Suspect> different;
-  for (auto& [key, one] : all) {
-    const bool unknown = one.a.empty() || one.b.empty();
-    if (one.a != one.b && (!unknown || one.kind == FactKind::variable))
-      different.push_back(std::move(one));
+  for (auto& [key, sides] : all) {
+    auto& [of_a, of_b] = sides;
+    if (key.first == FactKind::variable) {
+      add_runs_without(of_a, a.size());
+      add_runs_without(of_b, b.size());
+    }
+    if (of_a.empty() || of_b.empty())
+      continue; // unknown
+    if (has_another(of_b, of_a) || (!a_is_baseline && has_another(of_a, of_b)))
+      different.push_back(
+          {key.first, key.second, in_words(of_a, a.size()), in_words(of_b, b.size())});
   }
   return different;
 }

@@ -18,6 +18,7 @@ enum class FactKind {
   hosts, // how many
   nccl,
   driver,
+  firmware, // of the GPUs
   cuda,
   kernel,
   mpi,
@@ -54,7 +55,13 @@ struct Suspect {
   std::string name;
   std::string a, b;
 };
-// In the order of FactKind. A fact that only one run knows is a suspect only if it is a variable.
+// In the order of FactKind. A fact that only one side knows is a suspect only if it is a variable.
 std::vector<Suspect> suspects(const std::vector<RunFact>& a, const std::vector<RunFact>& b);
+
+// The same for sides of several runs: a fact in which a run of one side has a value that no run of
+// the other side has. A baseline may have values that new runs lack: only those that it lacks
+// count. Several values of a side are one text: "2.28.3 (4 of 5 runs), 2.27.3 (1 of 5 runs)".
+using FactsOfRuns = std::vector<const std::vector<RunFact>*>;
+std::vector<Suspect> suspects(const FactsOfRuns& a, const FactsOfRuns& b, bool a_is_baseline);
 
 } // namespace ncclprobe::analysis::compare

@@ -33,11 +33,7 @@ std::optional<double> nvlink_gb_per_s(const model::CudaDevice& gpu) {
 
 // The topology numbers GPUs as nvidia-smi does.
 const topology::Gpu* in_topology(const topology::Host& host, const model::CudaDevice* gpu) {
-  auto bus_id = gpu ? topology::normal_bus_id(gpu->pci_bus_id) : std::nullopt;
-  auto found = std::find_if(host.gpus.begin(), host.gpus.end(), [&](const topology::Gpu& one) {
-    return bus_id && one.bus_id && *one.bus_id == *bus_id;
-  });
-  return found == host.gpus.end() ? nullptr : &*found;
+  return gpu ? host.gpu_at(gpu->pci_bus_id) : nullptr;
 }
 
 // What the inventory knows about the path between two GPUs.

@@ -26,6 +26,13 @@ const Gpu* Host::gpu(int index) const {
   return with_index(gpus, index);
 }
 
+const Gpu* Host::gpu_at(std::string_view bus_id) const {
+  const auto normal = normal_bus_id(bus_id);
+  auto found = std::ranges::find_if(
+      gpus, [&](const Gpu& gpu) { return normal && gpu.bus_id.value == normal; });
+  return found == gpus.end() ? nullptr : &*found;
+}
+
 const Nic* Host::nic(int index) const {
   return with_index(nics, index);
 }

@@ -72,6 +72,7 @@ struct Gpu {
   Fact<std::string> bus_id;
   Fact<std::string> name;
   Fact<std::string> uuid;
+  Fact<std::string> vbios;              // version of its firmware: "96.00.A5.00.1A"
   Fact<std::string> compute_capability; // "9.0"
   Fact<int> multiprocessors;
   Fact<std::uint64_t> memory_bytes;
@@ -99,7 +100,7 @@ struct Gpu {
   bool operator==(const Gpu&) const = default;
 };
 NCCLPROBE_DESCRIBE(Gpu,
-                   NCCLPROBE_EACH(LENIENT, index, bus_id, name, uuid, compute_capability,
+                   NCCLPROBE_EACH(LENIENT, index, bus_id, name, uuid, vbios, compute_capability,
                                   multiprocessors, memory_bytes, ecc_now, ecc_pending, mig_now,
                                   mig_pending, persistence),
                    NCCLPROBE_EACH(PASSING, sm_clock_mhz), NCCLPROBE_EACH(LENIENT, sm_clock_max_mhz),
@@ -247,6 +248,8 @@ struct Host {
   bool operator==(const Host&) const = default;
 
   const Gpu* gpu(int index) const;
+  // With this PCI address in any form.
+  const Gpu* gpu_at(std::string_view bus_id) const;
   const Nic* nic(int index) const;
   const PciDevice* pci_device(std::string_view bus_id) const;
   const NumaNode* numa_node(int index) const;

@@ -190,6 +190,7 @@ topology::Gpu describe(const NvmlGpu& ask, int index) {
   gpu.bus_id = told(bus_id_of(ask));
   gpu.name = told(ask.text("nvmlDeviceGetName"));
   gpu.uuid = told(ask.text("nvmlDeviceGetUUID"));
+  gpu.vbios = told(ask.text("nvmlDeviceGetVbiosVersion"));
   int major = 0;
   int minor = 0;
   if (ask.call("nvmlDeviceGetCudaComputeCapability", &major, &minor))

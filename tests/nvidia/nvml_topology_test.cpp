@@ -33,6 +33,7 @@ TEST_CASE("NVML's answers become facts with NVML as their source") {
   CHECK(gpu.bus_id == nvml<std::string>("0000:1b:00.0"));
   CHECK(gpu.name == nvml<std::string>("NVIDIA H200"));
   CHECK(gpu.uuid == nvml<std::string>("GPU-00000000-0000-0000-0000-000000000000"));
+  CHECK(gpu.vbios == nvml<std::string>("96.00.a5.00.01"));
   CHECK(gpu.compute_capability == nvml<std::string>("9.0"));
   CHECK(gpu.memory_bytes == nvml<std::uint64_t>(150754820096));
   CHECK(gpu.sm_clock_mhz.value == 345);

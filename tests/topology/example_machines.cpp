@@ -25,6 +25,7 @@ Gpu full_gpu(int index, const std::string& bus_id, const std::string& peer) {
   set<std::string>(gpu.bus_id, bus_id);
   set<std::string>(gpu.name, "Example GPU");
   set<std::string>(gpu.uuid, "GPU-0000000" + std::to_string(index));
+  set<std::string>(gpu.vbios, "96.00.A5.00.1A");
   set<std::string>(gpu.compute_capability, "8.0");
   set(gpu.multiprocessors, 108);
   set<std::uint64_t>(gpu.memory_bytes, 80ULL << 30);

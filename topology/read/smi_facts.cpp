@@ -78,6 +78,7 @@ struct SmiFact {
 constexpr SmiFact k_facts[] = {
     {"Product Name", "productname", take_text<&Gpu::name>},
     {"GPU UUID", "uuid", take_text<&Gpu::uuid>},
+    {"VBIOS Version", "vbiosversion", take_text<&Gpu::vbios>},
     {"Persistence Mode", "persistencemode", take_switch<&Gpu::persistence>},
     {"MIG Mode/Current", "migmode/currentmig", take_switch<&Gpu::mig_now>},
     {"MIG Mode/Pending", "migmode/pendingmig", take_switch<&Gpu::mig_pending>},

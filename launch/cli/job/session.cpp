@@ -308,11 +308,8 @@ std::optional<std::uint64_t> free_device_bytes(const Session& session) {
 }
 
 std::optional<int> topology_gpu(const model::HostInventory& host, int device) {
-  auto bus_id = topology::normal_bus_id(host.gpus.at(device).pci_bus_id);
-  for (const topology::Gpu& gpu : host.topology.gpus)
-    if (bus_id && gpu.bus_id.value == bus_id)
-      return gpu.index;
-  return std::nullopt;
+  const topology::Gpu* gpu = host.topology.gpu_at(host.gpus.at(device).pci_bus_id);
+  return gpu ? std::optional(gpu->index) : std::nullopt;
 }
 
 namespace {

@@ -152,6 +152,48 @@ TEST_CASE("facts that differ between the runs are suspects") {
   CHECK(found[1].a.empty());
 }
 
+TEST_CASE("a newer firmware of the GPUs is a suspect") {
+  auto with_firmware = [](const char* version) {
+    auto run = run_of(6);
+    topology::Gpu gpu;
+    gpu.vbios = {version, topology::Source::nvml};
+    run.header.hosts[0].topology.gpus = {gpu};
+    return compared(run);
+  };
+
+  const auto found =
+      compare_runs(with_firmware("96.00.a5.00.01"), with_firmware("96.00.b1.00.02"), {}).suspects;
+
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].kind == FactKind::firmware);
+  CHECK(found[0].b == "96.00.b1.00.02");
+}
+
+TEST_CASE("suspects of a baseline are what none of its runs had") {
+  auto some = [](std::vector<std::string> drivers, const char* variable_of_first = nullptr) {
+    std::vector<ComparedRun> runs = some_runs(static_cast<int>(drivers.size()));
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      runs[i].facts = {{FactKind::driver, "", drivers[i]}};
+    if (variable_of_first)
+      runs.front().facts.push_back({FactKind::variable, "NCCL_ALGO", variable_of_first});
+    return runs;
+  };
+  const auto baseline = some({"580", "580", "570"}, "Ring");
+  auto suspects_of = [&](const std::vector<ComparedRun>& runs) {
+    return compare_with_baseline("b", baseline, runs, {}).suspects;
+  };
+
+  CHECK(suspects_of(some({"570"})).empty());
+  CHECK(suspects_of(some({"580"}, "Ring")).empty());
+  const auto newer = suspects_of(some({"590"}, "Tree"));
+  REQUIRE(newer.size() == 2);
+  CHECK(newer[0].a == "580 (2 of 3 runs), 570 (1 of 3 runs)");
+  CHECK(newer[0].b == "590");
+  CHECK(newer[1].a == "not set (2 of 3 runs), Ring (1 of 3 runs)");
+  // Two commands that took turns differ in what either side has alone.
+  CHECK(compare_pairs("a", baseline, "b", some({"580", "580", "580"}), {}).suspects.size() == 2);
+}
+
 TEST_CASE("a baseline of three runs finds a regression, one of two decides nothing") {
   const auto slower = some_runs(1, 10);
 

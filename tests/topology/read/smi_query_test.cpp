@@ -19,6 +19,7 @@ TEST_CASE("the full query of a recorded GPU gives what it says, and nothing for 
   const Gpu& gpu = host.gpus[0];
   CHECK(gpu.bus_id.value == "0000:00:06.0");
   CHECK(gpu.name.value == "NVIDIA H200");
+  CHECK(gpu.vbios.value == "96.00.A5.00.1A");
   CHECK(gpu.memory_bytes.value == 143771ULL << 20);
   CHECK(gpu.ecc_now.value == true);
   CHECK(gpu.ecc_pending.value == true);
