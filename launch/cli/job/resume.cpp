@@ -131,6 +131,12 @@ Result<BegunRun> begun_run(const std::filesystem::path& run_file) {
       error.code = Errc::invalid_argument; // the file is the user's input
     return fail(std::move(error));
   }
+  if (!run->header.imported.empty())
+    return fail(Error{Errc::invalid_argument,
+                      fmt::format("{} was imported from another program's output, so it cannot be "
+                                  "resumed",
+                                  run_file.string()),
+                      "start a new run; `ncclprobe compare` compares both"});
   if (run->header.plan.empty())
     return fail(Error{Errc::invalid_argument,
                       fmt::format("{} does not contain its plan", run_file.string()),

@@ -267,6 +267,19 @@ TEST_CASE("a run file without a plan cannot be resumed") {
   CHECK(exit_code_of(begun.error()) == base::k_exit_usage);
 }
 
+TEST_CASE("an imported run cannot be resumed, and the error says why") {
+  Begun run;
+  run.header.plan.clear();
+  run.header.imported = {{.path = "nccl-tests.log"}};
+  run.begin();
+
+  auto begun = begun_run(run.file);
+
+  REQUIRE(!begun);
+  CHECK(exit_code_of(begun.error()) == base::k_exit_usage);
+  CHECK_THAT(begun.error().message, ContainsSubstring("imported"));
+}
+
 TEST_CASE("what is no run file is bad input, not a defect") {
   support::ScratchFolder folder;
   const auto file = folder / "text.h5";
