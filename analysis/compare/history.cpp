@@ -23,6 +23,11 @@ struct Stretch {
   double gain = 0;                 // how much of the sum of squares the two means explain
 };
 
+// Fewer values have so few orders that the best stretch of any length and place could never be rare
+// enough. There the stretch begins with the first value: of ten equal values, 2 of the 252 ways to
+// choose five of them have them all at an end, but 10 have them beside each other in a circle.
+constexpr std::size_t k_least_for_any_stretch = 14;
+
 // A stretch, or what it leaves on a side, has k_least_part values or none.
 Stretch most_different(const std::vector<double>& values) {
   const std::size_t count = values.size();
@@ -30,7 +35,8 @@ Stretch most_different(const std::vector<double>& values) {
   std::partial_sum(values.begin(), values.end(), sums.begin() + 1);
   const auto all = static_cast<double>(count);
   Stretch best;
-  for (std::size_t first = 0; first + k_least_part <= count; first += first == 0 ? k_least_part : 1)
+  const std::size_t firsts = count < k_least_for_any_stretch ? 1 : count - k_least_part + 1;
+  for (std::size_t first = 0; first < firsts; first += first == 0 ? k_least_part : 1)
     for (std::size_t last = first + k_least_part; last <= count; ++last) {
       if ((last < count && last + k_least_part > count) || (first == 0 && last == count))
         continue;
@@ -53,7 +59,9 @@ void shuffle(std::vector<double>& values, std::mt19937_64& random) {
 // How likely a random order has a stretch as different. Stops once it is clearly above alpha.
 double p_of(const Stretch& stretch, std::vector<double> values, double alpha,
             std::mt19937_64& random) {
-  const auto orders = static_cast<std::size_t>(std::max(1999.0, std::ceil(20 / alpha)));
+  // Short series have p close to alpha, so they need it more accurately, and cost little.
+  const double least = values.size() < k_least_for_any_stretch ? 19'999 : 1999;
+  const auto orders = static_cast<std::size_t>(std::max(least, std::ceil(20 / alpha)));
   const double enough = 5 + 2 * alpha * static_cast<double>(orders);
   std::size_t as_good = 0, tried = 0;
   while (tried < orders && static_cast<double>(as_good) < enough) {
@@ -67,7 +75,7 @@ double p_of(const Stretch& stretch, std::vector<double> values, double alpha,
 
 void search(const std::vector<double>& logs, std::size_t first, std::size_t last, double alpha,
             std::mt19937_64& random, std::vector<Change>& changes) {
-  if (last - first < k_least_history)
+  if (last - first < k_least_history || alpha <= 0)
     return;
   const std::vector<double> values(logs.begin() + static_cast<std::ptrdiff_t>(first),
                                    logs.begin() + static_cast<std::ptrdiff_t>(last));
@@ -169,9 +177,10 @@ History history_of(std::vector<ComparedRun> runs, std::uint64_t seed) {
   for (const CellKey& key : keys)
     cells.push_back(series_of(runs, key));
   HistorySeries mean = mean_series(cells, runs.size());
-  mean.alpha = k_alpha / 2;
+  const bool is_short = runs.size() < k_least_for_any_stretch;
+  mean.alpha = is_short ? k_alpha : k_alpha / 2;
   for (HistorySeries& one : cells)
-    one.alpha = k_alpha / 2 / static_cast<double>(cells.size());
+    one.alpha = is_short ? 0 : k_alpha / 2 / static_cast<double>(cells.size());
   if (!mean.runs.empty())
     history.series.push_back(std::move(mean));
   std::ranges::move(cells, std::back_inserter(history.series));

@@ -14,7 +14,7 @@
 // and others, Biostatistics 2004): the stretch of runs whose mean differs most from that of the
 // others begins and ends with a change, if few random orders of the same values have a stretch as
 // different. This permutation test assumes no distribution, but independent runs. Then the parts
-// are searched.
+// are searched. Of fewer than 14 runs, the stretch begins with the first.
 namespace ncclprobe::analysis::compare {
 
 struct Change {
@@ -29,7 +29,7 @@ struct HistorySeries {
   std::vector<std::size_t> runs; // of History::runs, those that measured it
   std::vector<double> times_ns;  // of these
   std::vector<Change> changes;   // by place
-  double alpha = 0;              // a change has p below it
+  double alpha = 0;              // a change has p below it; 0: too short to show one
 };
 
 struct History {
@@ -39,11 +39,12 @@ struct History {
       0; // left out: another GPU, fabric, number of ranks or NCCL than the last
 };
 
-// Fewer values have too few orders to show a change.
-inline constexpr std::size_t k_least_history = 8;
+// Fewer values have too few orders to show a change. So many show one near their middle.
+inline constexpr std::size_t k_least_history = 10;
 
 // In runs that do not change, the probability of any false change is about k_alpha: half for the
-// mean of all cells, half over the cells (Bonferroni).
+// mean of all cells, half over the cells (Bonferroni). Of fewer than 14 runs, single cells could
+// show nothing; then all of it is for the mean.
 History history_of(std::vector<ComparedRun> runs, std::uint64_t seed = 1);
 
 // The changes of one series of times.

@@ -18,8 +18,8 @@ constexpr FindingKind k_changes{"changes", Severity::warning,
 constexpr FindingKind k_steady{"no_change", Severity::note, "No change was found."};
 constexpr FindingKind k_few_runs{
     "too_few_runs", Severity::warning,
-    "{runs}: too few to find a change: {least} are needed, and about 12 if each cell is to "
-    "show one."};
+    "{runs}: too few to find a change. {least} show one in their middle; more are needed for one "
+    "near an end or in a single cell."};
 
 struct ChangeRow {
   const History* history;
@@ -87,8 +87,9 @@ TablePtr value_table(const History& history) {
 
 Report history_report(std::shared_ptr<const History> history) {
   Report report;
+  report.title = "History of " + count_of(history->runs.size(), "run", "runs");
   const TablePtr changes = change_table(*history), values = value_table(*history);
-  Section answer{"answer"};
+  Section answer{.key = "answer", .part = Section::Part::answer};
   answer.add("Runs",
              history->runs.empty() ? "none"
                                    : fmt::format("{}, from {} to {}", history->runs.size(),

@@ -31,6 +31,14 @@ ComparedRun run_at(std::size_t day, double time_ns, const std::string& nccl = "2
   return run;
 }
 
+// Of the mean over all cells, in runs of one cell each.
+std::vector<Change> changes_of(const std::vector<double>& times_ns) {
+  std::vector<ComparedRun> runs;
+  for (std::size_t i = 0; i < times_ns.size(); ++i)
+    runs.push_back(run_at(i + 1, times_ns[i]));
+  return history_of(std::move(runs)).series.at(0).changes;
+}
+
 } // namespace
 
 TEST_CASE("a change of 5% is found where it is, where runs scatter by 1%") {
@@ -87,4 +95,17 @@ TEST_CASE("a history is in the order of its runs, without those of another NCCL"
 
 TEST_CASE("few runs show no change") {
   CHECK(changes_in({1, 1, 1, 2, 2, 2}, 0.01, 1).empty());
+  CHECK(changes_in({1, 1, 1, 1, 1, 1, 1, 1, 2, 2}, 0.01, 1).empty()); // 2 of 45 orders
+}
+
+TEST_CASE("ten runs show a change in their middle, and rarely one that is none") {
+  int found = 0, false_alarms = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    simulation::Noise noise(seed);
+    const auto with_change = changes_of(series(noise, 10, 5));
+    found += with_change.size() == 1 && with_change[0].first_after == 5;
+    false_alarms += !changes_of(series(noise, 10, 10)).empty();
+  }
+  CHECK(found >= 350);
+  CHECK(false_alarms <= 12); // 4 are expected
 }
