@@ -15,6 +15,7 @@ import { number_in, pair_in, text_in, type Cell, type Chart } from "./report";
 
 const k_row = 22;
 const k_margin = { top: 8, bottom: 44 };
+const k_character = 6.6; // pixels, at most
 const k_rows_at_first = 40;
 const k_widest_ratio = 4; // beyond it an interval ends in an arrow
 const k_symbols: Record<string, SymbolType> = {
@@ -51,6 +52,7 @@ export function forest_of(chart: Chart): Picture {
   const y_column = chart.columns[chart.y!]!;
   const all = lines_of(chart);
   const states = [...new Set(chart.rows.map((row) => text_in(row, chart.state)))].filter((state) => state !== "");
+  const longest_name = Math.max(...chart.rows.map((row) => shown(row[chart.y!] ?? null, y_column).length), 0);
   let is_whole = all.length <= k_rows_at_first;
   let width = 0;
 
@@ -92,7 +94,7 @@ export function forest_of(chart: Chart): Picture {
     if (width === 0) return;
     const lines = is_whole ? all : all.slice(0, k_rows_at_first);
     const is_narrow = width < 560;
-    const left = is_narrow ? 70 : 110;
+    const left = Math.max(is_narrow ? 70 : 110, Math.min(width / 3, 24 + k_character * longest_name));
     const right = is_narrow ? 12 : 190;
     const height = k_margin.top + lines.length * k_row + k_margin.bottom;
     const [from, to] = limits();

@@ -8,7 +8,7 @@ import { html } from "./dom";
 import type { Picture } from "./figure";
 import { shown } from "./format";
 import { number_in, text_in, type Cell, type Chart } from "./report";
-import { style_value } from "./theme";
+import { style_rgb, style_value, type Rgb } from "./theme";
 
 const k_label = 64; // pixels of the rows' names
 const k_most_height = 34;
@@ -16,12 +16,6 @@ const k_axes = 22; // of what the rows and columns are
 const k_scale_height = 46; // of the scale below
 const k_least_width_of_text = 38;
 
-type Rgb = [number, number, number];
-
-function rgb(colour: string): Rgb {
-  const digits = colour.replace("#", "");
-  return [0, 2, 4].map((at) => parseInt(digits.slice(at, at + 2), 16)) as Rgb;
-}
 function between(low: Rgb, high: Rgb, share: number): Rgb {
   return low.map((one, i) => Math.round(one + (high[i]! - one) * share)) as Rgb;
 }
@@ -62,7 +56,7 @@ export function heat_map_of(chart: Chart): Picture {
     const row = cells.get(`${down[chosen.y]}\n${across[chosen.x]}`);
     if (!row) return "";
     const state = text_in(row, chart.state);
-    return `${down[chosen.y]} to ${across[chosen.x]}: ${shown(row[chart.value!] ?? null, column)} ${column.title}${state === "" ? "" : ", " + state}`;
+    return `${y_column.title} ${down[chosen.y]}, ${x_column.title} ${across[chosen.x]}: ${shown(row[chart.value!] ?? null, column)} ${column.title}${state === "" ? "" : ", " + state}`;
   };
 
   function redraw(): void {
@@ -74,7 +68,7 @@ export function heat_map_of(chart: Chart): Picture {
     element.height = Math.round(height * ratio);
     const drawing = element.getContext("2d")!;
     drawing.scale(ratio, ratio);
-    const [from, to] = [rgb(style_value("heat-low")), rgb(style_value("heat-high"))];
+    const [from, to] = [style_rgb("heat-low"), style_rgb("heat-high")];
     const ink = style_value("ink");
     drawing.fillStyle = style_value("card");
     drawing.fillRect(0, 0, width, height);
@@ -99,7 +93,7 @@ export function heat_map_of(chart: Chart): Picture {
         const left = k_label + x * cell;
         const top = tall * (y + 1);
         if (value === null && state === "") return;
-        const colour = value === null ? rgb(style_value("line")) : between(from, to, high > low ? (value - low) / (high - low) : 1);
+        const colour = value === null ? style_rgb("line") : between(from, to, high > low ? (value - low) / (high - low) : 1);
         drawing.fillStyle = `rgb(${colour.join(",")})`;
         drawing.fillRect(left + 0.5, top + 0.5, cell - 1, tall - 1);
         if (cell >= k_least_width_of_text) {

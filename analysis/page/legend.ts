@@ -13,6 +13,7 @@ export function colour_class(index: number): string {
 }
 
 export function legend_of(names: string[]): HTMLElement {
+  if (names.length < 2) return html("div", { hidden: true });
   return html(
     "div",
     { class: "legend" },

@@ -18,17 +18,25 @@ export function style_value(name: string): string {
   return getComputedStyle(k_root).getPropertyValue("--" + name).trim();
 }
 
+export type Rgb = [number, number, number];
+export function style_rgb(name: string): Rgb {
+  const digits = style_value(name).replace("#", "");
+  return [0, 2, 4].map((at) => parseInt(digits.slice(at, at + 2), 16)) as Rgb;
+}
+
 export function theme_button(): HTMLButtonElement {
-  const is_dark = () => (k_root.dataset.theme ?? (k_system.matches ? "dark" : "light")) === "dark";
-  const name = () => (is_dark() ? "Light theme" : "Dark theme");
-  const made = button(name(), { id: "theme" }, () => {
-    k_root.dataset.theme = is_dark() ? "light" : "dark";
-    tell();
+  let is_chosen = false;
+  const is_dark = () => k_root.dataset.theme === "dark";
+  const made = button("", { id: "theme" }, () => {
+    is_chosen = true;
+    show(!is_dark());
   });
-  const tell = () => {
-    made.textContent = name();
+  const show = (dark: boolean) => {
+    k_root.dataset.theme = dark ? "dark" : "light";
+    made.textContent = dark ? "Light theme" : "Dark theme";
     for (const redraw of listeners) redraw();
   };
-  k_system.addEventListener("change", tell);
+  k_system.addEventListener("change", () => is_chosen || show(k_system.matches));
+  show(k_system.matches);
   return made;
 }

@@ -3,131 +3,24 @@
 
 // What ran when on all ranks: millions of events on a canvas. A pixel shows how much of its time
 // each kind of work took, from running sums, so what is drawn is exact at every zoom and a frame
-// costs as much as the canvas is wide.
+// costs as much as the canvas is wide (event_pixels.ts).
 
 import { button, html } from "./dom";
+import { index_before, lane_of, type Lane } from "./event_lanes";
+import { LanePixels } from "./event_pixels";
 import { save } from "./figure";
 import { short_number } from "./format";
-import type { EventLane, Timeline } from "./report";
-import { on_theme, style_value } from "./theme";
+import type { Timeline } from "./report";
+import { on_theme, style_rgb, style_value } from "./theme";
 
 const k_lane = 22; // pixels
 const k_gap = 4;
 const k_names = 128; // pixels of the lanes' names
 const k_axis = 26;
 const k_least_ns = 200; // the closest zoom
-const k_most_rectangles = 4; // events a pixel column, beyond which sums are drawn
+const k_most_rectangles = 2; // events a pixel column, beyond which sums are drawn
 const k_least_width_of_text = 46;
 const k_most_readable_steps = 2000;
-
-// TypeScript 4.8 does not know it.
-declare class DecompressionStream {
-  constructor(format: "deflate");
-  readonly readable: ReadableStream<Uint8Array>;
-  readonly writable: WritableStream<Uint8Array>;
-}
-
-interface Lane {
-  name: string;
-  start: Float64Array; // ns, of events
-  end: Float64Array;
-  id: Uint32Array;
-  // Sums up to each edge, by kind. Between edges they grow evenly.
-  edges: Float64Array;
-  busy: Float64Array[];
-}
-
-async function unpacked(text: string): Promise<Uint32Array> {
-  const letters = atob(text);
-  const bytes = new Uint8Array(letters.length);
-  for (let i = 0; i < bytes.length; ++i) bytes[i] = letters.charCodeAt(i);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const planes = new Uint8Array(await new Response(stream).arrayBuffer());
-  const count = planes.length / 4;
-  const values = new Uint32Array(count);
-  for (let i = 0; i < count; ++i)
-    values[i] = planes[i]! | (planes[count + i]! << 8) | (planes[2 * count + i]! << 16) | (planes[3 * count + i]! << 24);
-  return values;
-}
-
-// Differences to times.
-function running(differences: Uint32Array, tick: number): Float64Array {
-  const times = new Float64Array(differences.length);
-  let at = 0;
-  for (let i = 0; i < times.length; ++i) times[i] = at += differences[i]! * tick;
-  return times;
-}
-
-function sums_of_events(lane: Lane, kinds: number, kind_of: number[]): void {
-  const count = lane.start.length;
-  lane.edges = new Float64Array(2 * count);
-  const used = new Set<number>();
-  for (let i = 0; i < count; ++i) used.add(kind_of[lane.id[i]!]!);
-  lane.busy = Array.from({ length: kinds }, (_, kind) => (used.has(kind) ? new Float64Array(2 * count) : new Float64Array(0)));
-  for (let i = 0; i < count; ++i) {
-    const begin = i === 0 ? lane.start[0]! : Math.max(lane.start[i]!, lane.edges[2 * i - 1]!);
-    const end = Math.max(begin, lane.end[i]!);
-    lane.edges[2 * i] = begin;
-    lane.edges[2 * i + 1] = end;
-    const kind = kind_of[lane.id[i]!]!;
-    for (const one of used) {
-      const sums = lane.busy[one]!;
-      const before = i === 0 ? 0 : sums[2 * i - 1]!;
-      sums[2 * i] = before;
-      sums[2 * i + 1] = before + (one === kind ? end - begin : 0);
-    }
-  }
-}
-
-async function lane_of(packed: EventLane, timeline: Timeline): Promise<Lane> {
-  const tick = timeline.tick_ns;
-  const start = running(await unpacked(packed.start), tick);
-  const length = await unpacked(packed.length);
-  const lane: Lane = {
-    name: packed.name,
-    start,
-    end: start.map((begin, i) => begin + length[i]! * tick),
-    id: await unpacked(packed.id),
-    edges: new Float64Array(0),
-    busy: [],
-  };
-  if (!packed.sums) {
-    sums_of_events(lane, timeline.kinds.length, timeline.names.map(([, kind]) => kind));
-    return lane;
-  }
-  const begin = running(await unpacked(packed.sums.begin), tick);
-  const lengths = await unpacked(packed.sums.length);
-  const count = begin.length;
-  lane.edges = new Float64Array(count + 1);
-  lane.edges.set(begin);
-  lane.edges[count] = begin[count - 1]! + lengths[count - 1]! * tick;
-  for (const column of packed.sums.busy) {
-    const sums = new Float64Array(count + 1);
-    sums.set(running(await unpacked(column), tick), 1);
-    lane.busy.push(sums);
-  }
-  return lane;
-}
-
-// The last index whose value is not above `at`; -1: none.
-function index_before(values: Float64Array, at: number): number {
-  let [low, high] = [0, values.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (values[middle]! <= at) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
-}
-
-// The sums at a time, given the edge before it.
-function sum_at(lane: Lane, sums: Float64Array, edge: number, at: number): number {
-  if (edge < 0) return 0;
-  const last = sums.length - 1;
-  if (edge >= last) return sums[last]!;
-  const [from, to] = [lane.edges[edge]!, lane.edges[edge + 1]!];
-  return to > from ? sums[edge]! + ((sums[edge + 1]! - sums[edge]!) * (at - from)) / (to - from) : sums[edge]!;
-}
 
 function time_text(ns: number): string {
   const size = Math.abs(ns);
@@ -149,6 +42,7 @@ export function timeline_of(timeline: Timeline, id: string): HTMLElement {
   let lanes: Lane[] = [];
   let view = { from: 0, until: Math.max(1, timeline.span_ns) };
   let width = 0;
+  let pixels: LanePixels | null = null; // until the colours change
   let pending = false;
   const frames: number[] = []; // ms that the last ones took, for tests
 
@@ -156,46 +50,20 @@ export function timeline_of(timeline: Timeline, id: string): HTMLElement {
   const x_of = (at: number) => k_names + ((at - view.from) / (view.until - view.from)) * (width - k_names);
   const time_of = (x: number) => view.from + ((x - k_names) / (width - k_names)) * (view.until - view.from);
 
-  const draw_sums = (drawing: CanvasRenderingContext2D, lane: Lane, top: number, colours: string[]) => {
-    const columns = Math.max(1, Math.floor(width - k_names));
-    const step = (view.until - view.from) / columns;
-    const before = lane.busy.map(() => 0);
-    let edge = index_before(lane.edges, view.from);
-    lane.busy.forEach((sums, kind) => (before[kind] = sums.length > 0 ? sum_at(lane, sums, edge, view.from) : 0));
-    for (let column = 0; column < columns; ++column) {
-      const until = view.from + (column + 1) * step;
-      // Near edges are next to each other, far ones are searched for.
-      if (edge + 1 < lane.edges.length && lane.edges[edge + 1]! <= until) edge = index_before(lane.edges, until);
-      let bottom = top + k_lane;
-      for (let kind = 0; kind < lane.busy.length; ++kind) {
-        const sums = lane.busy[kind]!;
-        if (sums.length === 0) continue;
-        const now = sum_at(lane, sums, edge, until);
-        const high = (Math.min(1, (now - before[kind]!) / step)) * k_lane;
-        before[kind] = now;
-        if (high < 0.1) continue;
-        drawing.fillStyle = colours[kind]!;
-        drawing.fillRect(k_names + column, bottom - high, 1, high);
-        bottom -= high;
-      }
-    }
-  };
-
-  const draw_events = (drawing: CanvasRenderingContext2D, lane: Lane, top: number, first: number, last: number, colours: string[]) => {
-    const ink = style_value("inside");
+  // The names of events that are wide enough.
+  const write_names = (drawing: CanvasRenderingContext2D, lane: Lane, top: number, [first, last]: [number, number]) => {
+    drawing.fillStyle = style_value("inside");
     for (let i = first; i <= last; ++i) {
+      if (lane.end[i]! - lane.start[i]! < least_named_ns()) continue;
       const left = Math.max(k_names, x_of(lane.start[i]!));
       const right = Math.min(width, x_of(lane.end[i]!));
-      if (right < left) continue;
-      const [name, kind] = timeline.names[lane.id[i]!]!;
-      drawing.fillStyle = colours[kind]!;
-      drawing.fillRect(left, top, Math.max(0.7, right - left - 0.5), k_lane);
       if (right - left < k_least_width_of_text) continue;
-      drawing.fillStyle = ink;
+      const [name] = timeline.names[lane.id[i]!]!;
       const letters = Math.floor((right - left - 8) / 6.4);
       drawing.fillText(name.length > letters ? name.slice(0, letters - 1) + "\u2026" : name, left + 4, top + k_lane / 2, right - left - 6);
     }
   };
+  const least_named_ns = () => (k_least_width_of_text * (view.until - view.from)) / (width - k_names);
 
   // The events in view; null if the page has only sums there.
   const events_in_view = (lane: Lane): [number, number] | null => {
@@ -232,23 +100,24 @@ export function timeline_of(timeline: Timeline, id: string): HTMLElement {
     const [wide, high] = [Math.round(width * ratio), Math.round(height() * ratio)];
     if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
     const drawing = canvas.getContext("2d")!;
+    pixels ??= new LanePixels(timeline.names.map(([, kind]) => kind), style_rgb("soft"), timeline.kinds.map((_, kind) => style_rgb(`s${kind}`)));
+    const left = Math.round(k_names * ratio);
     drawing.setTransform(ratio, 0, 0, ratio, 0, 0);
     drawing.fillStyle = style_value("card");
     drawing.fillRect(0, 0, width, height());
     drawing.font = "12px " + style_value("font");
     drawing.textBaseline = "middle";
-    const colours = timeline.kinds.map((_, kind) => style_value(`s${kind}`));
-    const [ink, soft] = [style_value("ink"), style_value("soft")];
     draw_axis(drawing);
+    const ink = style_value("ink");
     lanes.forEach((lane, i) => {
       const top = k_axis + i * (k_lane + k_gap);
-      drawing.fillStyle = soft;
-      drawing.fillRect(k_names, top, width - k_names, k_lane);
       const events = events_in_view(lane);
-      if (events && events[1] - events[0] < k_most_rectangles * (width - k_names)) draw_events(drawing, lane, top, ...events, colours);
-      else draw_sums(drawing, lane, top, colours);
-      drawing.fillStyle = style_value("card");
-      drawing.fillRect(0, top, k_names - 2, k_lane);
+      const is_sparse = events && events[1] - events[0] < k_most_rectangles * (width - k_names);
+      const image = pixels!.resized(wide - left, Math.round(k_lane * ratio), ratio);
+      if (is_sparse) image.draw_events(lane, events, view);
+      else image.draw_sums(lane, view);
+      image.put(drawing, left, Math.round(top * ratio));
+      if (is_sparse) write_names(drawing, lane, top, events);
       drawing.fillStyle = ink;
       drawing.fillText(lane.name, 0, top + k_lane / 2, k_names - 8);
     });
@@ -371,10 +240,14 @@ export function timeline_of(timeline: Timeline, id: string): HTMLElement {
   );
   new ResizeObserver(() => {
     width = frame.clientWidth;
+    pixels = null; // paper has other colours
     canvas.style.width = `${width}px`;
     redraw();
   }).observe(frame);
-  on_theme(later);
+  on_theme(() => {
+    pixels = null;
+    later();
+  });
 
   const load = async () => {
     for (const packed of timeline.lanes) {
