@@ -5,7 +5,6 @@
 
 #include "analysis/report/cell_name.h"
 #include "analysis/report/label_words.h"
-#include "analysis/verdict/size_class.h"
 
 #include <algorithm>
 #include <functional>
