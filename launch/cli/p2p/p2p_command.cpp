@@ -5,7 +5,7 @@
 
 #include "launch/cli/common/command_end.h"
 #include "launch/cli/job/default_job.h"
-#include "launch/cli/run/run_command.h"
+#include "launch/cli/run/run_job.h"
 #include "workload/p2p_plan.h"
 
 #include <algorithm>

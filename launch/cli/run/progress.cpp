@@ -45,6 +45,11 @@ void Progress::skip(int trials, double expected_ns_left) {
   expected_ns_ = expected_ns_left;
 }
 
+void Progress::expect(const model::TrialSpec& trial) {
+  ++trials_;
+  expected_ns_ += workload::expected_trial_ns(trial);
+}
+
 void Progress::begin_trial(const model::TrialSpec& spec) {
   name_ = spec.name;
   if (spec.purpose == model::Purpose::companion)

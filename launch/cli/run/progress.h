@@ -23,6 +23,8 @@ public:
 
   // An earlier process has done this many trials.
   void skip(int trials, double expected_ns_left);
+  // A trial that nobody knew of at first.
+  void expect(const model::TrialSpec& trial);
   void begin_trial(const model::TrialSpec& spec);
   void update(const launch::TrialProgress& progress);
   void end_trial(const model::TrialRecord& record);
