@@ -8,6 +8,7 @@
 #include "analysis/report/label_columns.h"
 #include "analysis/report/label_words.h"
 #include "analysis/results/conditions.h"
+#include "analysis/results/export_line.h"
 #include "analysis/verdict/slowest_trial.h"
 
 #include <algorithm>
@@ -62,24 +63,6 @@ bool is_variable(const model::Setting& setting) {
   return setting.name.starts_with("NCCL_") &&
          setting.name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
              std::string::npos;
-}
-
-// For a shell.
-std::string quoted(const std::string& value) {
-  if (value.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                              "_-+=:,./^") == std::string::npos)
-    return value;
-  std::string out = "'";
-  for (char c : value)
-    out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
-std::string export_line(const SettingResult& result) {
-  std::string line = "export";
-  for (const model::Setting& setting : result.settings)
-    line += fmt::format(" {}={}", setting.name, quoted(setting.value));
-  return line;
 }
 
 std::vector<Advice> advices(const RunFigures& figures) {
@@ -315,7 +298,7 @@ Section answer_section(const RunFigures& figures) {
                            sizes == k_no_size ? "" : ", " + sizes, ratio_text(one.best_ratio),
                            synthetic_mark(figures.run)),
                k_hang});
-      section.blocks.push_back(Code{{export_line(result)}, k_hang});
+      section.blocks.push_back(Code{{export_line(result.settings)}, k_hang});
     }
   return section;
 }

@@ -5,6 +5,7 @@
 
 #include "base/exit_code.h"
 #include "base/log.h"
+#include "base/shell_word.h"
 
 #include <cstdlib>
 #include <random>
@@ -12,13 +13,6 @@
 
 namespace ncclprobe::cli {
 namespace {
-
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (char c : text)
-    out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 // std::system() keeps Ctrl-C from this program while the command runs; the command gets it.
 Result<void> run_command(const std::string& command) {
@@ -36,7 +30,7 @@ Result<void> run_command(const std::string& command) {
 } // namespace
 
 std::string command_writing(const std::string& command, const std::filesystem::path& run_file) {
-  const std::string path = quoted(run_file.string());
+  const std::string path = base::shell_word(run_file.string());
   std::string text = command;
   std::size_t at = text.find("{}");
   if (at == std::string::npos)
