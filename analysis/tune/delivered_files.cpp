@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/tune/delivered_files.h"
+
+#include "analysis/results/export_line.h"
+#include "base/shell_word.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+namespace ncclprobe::analysis::tune {
+namespace {
+
+using model::Setting;
+
+std::string commented(const std::vector<std::string>& lines, std::string_view mark) {
+  std::string text;
+  for (const std::string& line : lines)
+    text += fmt::format("{} {}\n", mark, line);
+  return text;
+}
+
+// Fields of ncclConfig_t (nccl.h of 2.28.9) that do what a variable does. PyTorch names those of
+// ProcessGroupNCCL.Options.config that it has in its own way.
+struct ConfigField {
+  std::string_view variable;
+  std::string_view field;
+  std::string_view of_torch; // empty: it has none
+  bool text = false;
+};
+constexpr std::array k_config_fields{
+    ConfigField{"NCCL_MIN_CTAS", "minCTAs", "min_ctas"},
+    ConfigField{"NCCL_MAX_CTAS", "maxCTAs", "max_ctas"},
+    ConfigField{"NCCL_CGA_CLUSTER_SIZE", "cgaClusterSize", "cga_cluster_size"},
+    ConfigField{"NCCL_NET", "netName", "net_name", true},
+    ConfigField{"NCCL_NVLS_NCHANNELS", "nvlsCTAs", ""},
+    ConfigField{"NCCL_NCHANNELS_PER_NET_PEER", "nChannelsPerNetPeer", ""}};
+
+const ConfigField* config_field(const Setting& setting) {
+  const auto* found = std::ranges::find(k_config_fields, setting.name, &ConfigField::variable);
+  return found == k_config_fields.end() ? nullptr : found;
+}
+
+bool is_of_nccl(const Setting& setting) {
+  return setting.name.starts_with("NCCL_");
+}
+
+// The settings of which `line` makes a line; nothing if there is none.
+std::optional<std::string>
+lines_of(const std::vector<Setting>& settings,
+         const std::function<std::optional<std::string>(const Setting&)>& line) {
+  std::string text;
+  for (const Setting& setting : settings)
+    if (auto one = line(setting))
+      text += *one + "\n";
+  return text.empty() ? std::nullopt : std::optional(std::move(text));
+}
+
+// Variables that a form cannot hold have to be set beside it.
+std::string also_needed(const std::vector<Setting>& settings, bool of_torch,
+                        std::string_view mark) {
+  std::vector<Setting> left;
+  std::ranges::copy_if(settings, std::back_inserter(left), [&](const Setting& one) {
+    const ConfigField* field = config_field(one);
+    return !field || (of_torch && field->of_torch.empty());
+  });
+  return left.empty() ? ""
+                      : fmt::format("{} These variables have no such field and are needed too:\n"
+                                    "{} {}\n",
+                                    mark, mark, export_line(left));
+}
+
+std::optional<std::string> conf_file(const Delivery& delivery) {
+  auto lines = lines_of(delivery.environment, [](const Setting& one) -> std::optional<std::string> {
+    return is_of_nccl(one) ? std::optional(one.name + "=" + one.value) : std::nullopt;
+  });
+  if (!lines)
+    return std::nullopt;
+  std::string others;
+  for (const Setting& one : delivery.environment)
+    if (!is_of_nccl(one))
+      others += fmt::format("# NCCL's file cannot set this variable, so export it: {}={}\n",
+                            one.name, base::shell_word(one.value));
+  return "# Name this file in NCCL_CONF_FILE, or copy it to ~/.nccl.conf. The environment wins "
+         "over "
+         "it.\n" +
+         others + *lines;
+}
+
+std::string shell_file(const Delivery& delivery) {
+  return "# . settings.sh\n" + export_line(delivery.environment) + "\n";
+}
+
+std::string launch_lines(const Delivery& delivery) {
+  std::vector<std::string> words;
+  for (const Setting& one : delivery.environment)
+    words.push_back(fmt::format("{}={}", one.name, base::shell_word(one.value)));
+  return fmt::format("# Open MPI\n"
+                     "mpirun -x {} PROGRAM\n"
+                     "\n"
+                     "# Slurm: in the batch file, before srun, which passes the environment on\n"
+                     "export {}\n"
+                     "srun PROGRAM\n"
+                     "\n"
+                     "# torchrun, on every node\n"
+                     "{} torchrun --nproc-per-node GPUS PROGRAM\n",
+                     fmt::join(words, " -x "), fmt::join(words, " "), fmt::join(words, " "));
+}
+
+std::string config_value(const ConfigField& field, const Setting& setting) {
+  return field.text ? '"' + setting.value + '"' : setting.value;
+}
+
+std::optional<std::string> config_code(const Delivery& delivery) {
+  auto lines = lines_of(delivery.environment, [](const Setting& one) -> std::optional<std::string> {
+    const ConfigField* field = config_field(one);
+    return field ? std::optional(
+                       fmt::format("config.{} = {};", field->field, config_value(*field, one)))
+                 : std::nullopt;
+  });
+  if (!lines)
+    return std::nullopt;
+  return also_needed(delivery.environment, false, "//") +
+         "// For ncclCommInitRankConfig(). A variable in the environment wins over these fields.\n"
+         "ncclConfig_t config = NCCL_CONFIG_INITIALIZER;\n" +
+         *lines;
+}
+
+std::optional<std::string> torch_code(const Delivery& delivery) {
+  auto lines = lines_of(delivery.environment, [](const Setting& one) -> std::optional<std::string> {
+    const ConfigField* field = config_field(one);
+    return field && !field->of_torch.empty()
+               ? std::optional(fmt::format("options.config.{} = {}", field->of_torch,
+                                           config_value(*field, one)))
+               : std::nullopt;
+  });
+  if (!lines)
+    return std::nullopt;
+  return also_needed(delivery.environment, true, "#") +
+         "import torch.distributed as dist\n\n"
+         "options = dist.ProcessGroupNCCL.Options()\n" +
+         *lines + "dist.init_process_group(\"nccl\", pg_options=options)\n";
+}
+
+} // namespace
+
+std::vector<DeliveredFile> delivered_files(const Delivery& delivery) {
+  std::vector<DeliveredFile> files;
+  if (delivery.environment.empty())
+    return files;
+  auto add = [&](const char* name, const char* mark, std::optional<std::string> content) {
+    if (content)
+      files.push_back({name, commented(delivery.about, mark) + *content});
+  };
+  add("nccl.conf", "#", conf_file(delivery));
+  add("settings.sh", "#", shell_file(delivery));
+  add("launch.txt", "#", launch_lines(delivery));
+  add("nccl_config.c", "//", config_code(delivery));
+  add("ddp.py", "#", torch_code(delivery));
+  return files;
+}
+
+} // namespace ncclprobe::analysis::tune

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/trial.h"
+
+#include <string>
+#include <vector>
+
+namespace ncclprobe::analysis::tune {
+
+// Settings that all ranks of a job get, and what is known of them.
+struct Delivery {
+  std::vector<model::Setting> environment; // none: the defaults are kept
+  std::vector<std::string> about; // machine, versions, date, gain: the head of every file, by lines
+};
+
+struct DeliveredFile {
+  std::string name; // in the folder of the delivery
+  std::string content;
+};
+
+// The settings in every form in which a job can take them: nccl.conf (NCCL_CONF_FILE; variables of
+// NCCL alone), settings.sh (a shell sources it), launch.txt (lines for mpirun, Slurm and torchrun
+// to copy), nccl_config.c (fields of ncclConfig_t) and ddp.py (arguments of PyTorch). A form that
+// can hold no setting is left out. Nothing to set: no files.
+std::vector<DeliveredFile> delivered_files(const Delivery& delivery);
+
+} // namespace ncclprobe::analysis::tune

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/tune/delivered_files.h"
+#include "support/catch.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis::tune;
+
+namespace {
+
+std::map<std::string, std::string> files_of(const std::vector<model::Setting>& environment) {
+  std::map<std::string, std::string> files;
+  for (const DeliveredFile& one : delivered_files({environment, {"gain 1.10x", "2 H200"}}))
+    files[one.name] = one.content;
+  return files;
+}
+
+bool has_line(const std::string& text, const std::string& line) {
+  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("settings are delivered in every form that can hold them") {
+  auto files = files_of({{"NCCL_MIN_CTAS", "32"}, {"NCCL_ALGO", "allreduce:ring;bcast:ring"}});
+  REQUIRE(files.size() == 5);
+  CHECK(has_line(files["nccl.conf"], "NCCL_MIN_CTAS=32"));
+  CHECK(has_line(files["nccl.conf"], "NCCL_ALGO=allreduce:ring;bcast:ring")); // no shell reads it
+  CHECK(has_line(files["settings.sh"],
+                 "export NCCL_MIN_CTAS=32 NCCL_ALGO='allreduce:ring;bcast:ring'"));
+  CHECK(has_line(files["launch.txt"],
+                 "mpirun -x NCCL_MIN_CTAS=32 -x NCCL_ALGO='allreduce:ring;bcast:ring' PROGRAM"));
+  CHECK(has_line(files["nccl_config.c"], "config.minCTAs = 32;"));
+  CHECK(has_line(files["ddp.py"], "options.config.min_ctas = 32"));
+}
+
+TEST_CASE("code with fields names the variables that have none") {
+  auto files =
+      files_of({{"NCCL_NVLS_NCHANNELS", "8"}, {"NCCL_MAX_CTAS", "8"}, {"NCCL_PROTO", "LL"}});
+  CHECK(has_line(files["nccl_config.c"], "config.nvlsCTAs = 8;"));
+  CHECK(has_line(files["nccl_config.c"], "// export NCCL_PROTO=LL"));
+  CHECK(has_line(files["ddp.py"], "# export NCCL_NVLS_NCHANNELS=8 NCCL_PROTO=LL"));
+}
+
+TEST_CASE("every file begins with what is known of the settings, as a comment") {
+  for (const auto& [name, content] : files_of({{"NCCL_MIN_CTAS", "32"}})) {
+    INFO(name);
+    const std::string mark = name == "nccl_config.c" ? "//" : "#";
+    CHECK(content.starts_with(mark + " gain 1.10x\n" + mark + " 2 H200\n"));
+  }
+}
+
+TEST_CASE("a form that can hold no setting is left out") {
+  auto files = files_of({{"NCCLPROBE_GLOO_ALGORITHM", "ring"}});
+  CHECK(files.size() == 2);
+  CHECK(files.contains("settings.sh"));
+  CHECK(files.contains("launch.txt"));
+  CHECK(files_of({}).empty());
+}
+
+TEST_CASE("NCCL's file says which variables have to be exported beside it") {
+  auto files = files_of({{"NCCL_PROTO", "LL"}, {"NCCLPROBE_TUNER_TABLE", "/a b/table.csv"}});
+  CHECK(has_line(files["nccl.conf"], "NCCL_PROTO=LL"));
+  CHECK_FALSE(has_line(files["nccl.conf"], "NCCLPROBE_TUNER_TABLE=/a b/table.csv"));
+  CHECK(files["nccl.conf"].find("NCCLPROBE_TUNER_TABLE='/a b/table.csv'") != std::string::npos);
+}
