@@ -19,10 +19,11 @@ namespace {
 
 using model::Setting;
 
-std::string commented(const std::vector<std::string>& lines, std::string_view mark) {
+std::string commented(const tuning::Header& about, std::string_view mark) {
   std::string text;
-  for (const std::string& line : lines)
-    text += fmt::format("{} {}\n", mark, line);
+  for (const auto& [key, member] : tuning::k_header_keys)
+    if (!(about.*member).empty())
+      text += fmt::format("{} {}: {}\n", mark, key, about.*member);
   return text;
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "tuning/table.h"
+
 #include "model/trial.h"
 
 #include <string>
@@ -12,7 +14,7 @@ namespace ncclprobe::analysis::tune {
 // Settings that all ranks of a job get, and what is known of them.
 struct Delivery {
   std::vector<model::Setting> environment; // none: the defaults are kept
-  std::vector<std::string> about; // machine, versions, date, gain: the head of every file, by lines
+  tuning::Header about;                    // the head of every file
 };
 
 struct DeliveredFile {

@@ -17,6 +17,7 @@
 #include "launch/cli/report_program/report_commands.h"
 #include "launch/cli/run/run_command.h"
 #include "launch/cli/topo/topo_command.h"
+#include "launch/cli/tune/tune_command.h"
 #include "launch/cli/variables/variables_command.h"
 
 #include <algorithm>
@@ -100,6 +101,7 @@ std::vector<Command> commands(const World& world) {
   std::vector<Command> all{here(run_usage, run_command),
                            here(plan_usage, plan_command),
                            here(p2p_usage, p2p_command),
+                           here(tune_usage, tune_command),
                            here(topo_usage, topo_command),
                            here(doctor_usage, doctor_command),
                            make_command<ModelsOptions>(models_usage, models_command),

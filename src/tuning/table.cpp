@@ -19,15 +19,6 @@ constexpr std::string_view k_first_line = "# ncclprobe tuner table: 1";
 constexpr std::array<std::string_view, 11> k_columns{
     "collective", "min_bytes", "max_bytes", "ranks",  "nodes", "nvlink_domains",
     "algorithm",  "protocol",  "channels",  "min_us", "max_us"};
-constexpr std::array<std::pair<std::string_view, std::string Header::*>, 8> k_keys{
-    {{"machine", &Header::machine},
-     {"gpu", &Header::gpu},
-     {"nccl", &Header::nccl},
-     {"driver", &Header::driver},
-     {"date", &Header::date},
-     {"gain", &Header::gain},
-     {"interval", &Header::interval},
-     {"ncclprobe", &Header::ncclprobe}}};
 constexpr std::string_view k_any = "any";
 constexpr int k_most_ranks = 10'000'000;
 constexpr double k_longest_us = 1e12;
@@ -37,10 +28,11 @@ Result<void> read_header_line(Header& header, std::string_view line, const Place
   if (!line.starts_with("# ") || colon == std::string_view::npos)
     return fail_at(place, "a line of the header is '# key: value'");
   const std::string_view key = line.substr(2, colon - 2);
-  const auto* known = std::ranges::find(k_keys, key, [](const auto& one) { return one.first; });
-  if (known == k_keys.end()) {
+  const auto* known =
+      std::ranges::find(k_header_keys, key, [](const auto& one) { return one.first; });
+  if (known == k_header_keys.end()) {
     std::vector<std::string_view> names;
-    for (const auto& one : k_keys)
+    for (const auto& one : k_header_keys)
       names.push_back(one.first);
     return fail_at(place, "'{}' is not one of {}", base::printable(key), fmt::join(names, ", "));
   }
@@ -198,7 +190,7 @@ Result<Table> parse_table(std::string_view text, std::string_view name) {
 
 std::string to_text(const Table& table) {
   std::string text(k_first_line);
-  for (const auto& [key, member] : k_keys)
+  for (const auto& [key, member] : k_header_keys)
     if (const std::string value = base::printable(table.header.*member); !value.empty())
       text += fmt::format("\n# {}: {}", key, value);
   text += fmt::format("\n{}\n", fmt::join(k_columns, ","));

@@ -92,6 +92,17 @@ struct Header {
   bool operator==(const Header&) const = default;
 };
 
+// The keys of its lines, in their order.
+inline constexpr std::array<std::pair<std::string_view, std::string Header::*>, 8> k_header_keys{
+    {{"machine", &Header::machine},
+     {"gpu", &Header::gpu},
+     {"nccl", &Header::nccl},
+     {"driver", &Header::driver},
+     {"date", &Header::date},
+     {"gain", &Header::gain},
+     {"interval", &Header::interval},
+     {"ncclprobe", &Header::ncclprobe}}};
+
 struct Table {
   Header header;
   std::vector<Row> rows;

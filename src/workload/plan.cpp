@@ -136,6 +136,8 @@ Result<void> add_launch_cells(const PlanRequest& request, std::vector<Cell>& cel
 }
 
 Result<std::vector<Cell>> make_cells(const PlanRequest& request, Plan& plan) {
+  if (!request.cells.empty())
+    return request.cells;
   NCCLPROBE_TRY_ASSIGN(std::vector<Cell> cells, request.steps.steps.empty()
                                                     ? make_collective_cells(request, plan)
                                                     : make_step_cells(request, plan));

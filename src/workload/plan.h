@@ -46,7 +46,8 @@ struct PlanRequest {
   std::vector<int> priorities{0};
   bool launch_costs = false; // also the cost of launches (launch_benchmark.h)
   model::Memory memory = model::Memory::plain;
-  StepMeasurement steps; // if any: instead of the collectives
+  StepMeasurement steps;          // if any: instead of the collectives
+  std::vector<model::Cell> cells; // if any: instead of all above
   model::Timing timing;
   std::int64_t cell_deadline_ns = 30'000'000'000;
   std::int64_t startup_deadline_ns = 180'000'000'000;

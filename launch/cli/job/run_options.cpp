@@ -113,20 +113,6 @@ Words<std::vector<model::Setting>> combination_words() {
           "NCCL_ALGO=Ring,NCCL_PROTO=LL"};
 }
 
-Option rank_set_option(std::map<int, std::vector<model::Setting>>& into) {
-  return make_option(
-      "rank-set", "RANKS:NAME=V", "Set a variable on some ranks in every trial",
-      {.example = "0-3:NCCL_HOSTID=a", .repeats = true},
-      [&into](const std::string& text) { return add_rank_setting(text, into); },
-      [&into] {
-        Texts texts;
-        for (const auto& [rank, settings] : into)
-          for (const model::Setting& one : settings)
-            texts.push_back(fmt::format("{}:{}", rank, setting_text(one)));
-        return texts;
-      });
-}
-
 Options setting_options(RunOptions& into) {
   return {
       repeated(
@@ -293,6 +279,20 @@ constexpr const char* k_run_about =
     "code 2 and prints the command.";
 
 } // namespace
+
+Option rank_set_option(std::map<int, std::vector<model::Setting>>& into) {
+  return make_option(
+      "rank-set", "RANKS:NAME=V", "Set a variable on some ranks in every trial",
+      {.example = "0-3:NCCL_HOSTID=a", .repeats = true},
+      [&into](const std::string& text) { return add_rank_setting(text, into); },
+      [&into] {
+        Texts texts;
+        for (const auto& [rank, settings] : into)
+          for (const model::Setting& one : settings)
+            texts.push_back(fmt::format("{}:{}", rank, setting_text(one)));
+        return texts;
+      });
+}
 
 Options plan_file_options(RunOptions& into) {
   return joined({measurement_options(into), {run_file_option(into.output)}});

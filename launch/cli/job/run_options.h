@@ -58,6 +58,9 @@ struct RunOptions : MeasuringOptions {
   bool retry_failed = false; // with resume_file: also rerun failed trials
 };
 
+// --rank-set: variables of some ranks.
+Option rank_set_option(std::map<int, std::vector<model::Setting>>& into);
+
 // The options that a plan file can contain.
 Options plan_file_options(RunOptions& into);
 

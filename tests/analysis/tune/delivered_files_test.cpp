@@ -14,7 +14,8 @@ namespace {
 
 std::map<std::string, std::string> files_of(const std::vector<model::Setting>& environment) {
   std::map<std::string, std::string> files;
-  for (const DeliveredFile& one : delivered_files({environment, {"gain 1.10x", "2 H200"}}))
+  for (const DeliveredFile& one :
+       delivered_files({environment, {.gpu = "2 H200", .gain = "1.10x"}}))
     files[one.name] = one.content;
   return files;
 }
@@ -50,7 +51,7 @@ TEST_CASE("every file begins with what is known of the settings, as a comment") 
   for (const auto& [name, content] : files_of({{"NCCL_MIN_CTAS", "32"}})) {
     INFO(name);
     const std::string mark = name == "nccl_config.c" ? "//" : "#";
-    CHECK(content.starts_with(mark + " gain 1.10x\n" + mark + " 2 H200\n"));
+    CHECK(content.starts_with(mark + " gpu: 2 H200\n" + mark + " gain: 1.10x\n"));
   }
 }
 

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/tune/tuned_table.h"
+
+#include "base/parse_enum.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace ncclprobe::analysis::tune {
+namespace {
+
+// The value of a parameter; empty: not set, or no such parameter.
+std::string value_of(const search::Space& space, const search::Candidate& candidate,
+                     std::string_view name) {
+  for (std::size_t i = 0; i < candidate.size(); ++i)
+    if (space.parameters[i].name == name)
+      return space.parameters[i].values[static_cast<std::size_t>(candidate[i])];
+  return "";
+}
+
+// A table's row names both or none: NCCL would need both to be forced.
+std::optional<tuning::Choice> choice_of(const search::Space& space,
+                                        const search::Candidate& candidate) {
+  const auto algorithm =
+      base::parse_enum<tuning::Algorithm>(value_of(space, candidate, "algorithm"), "algorithm");
+  const auto protocol =
+      base::parse_enum<tuning::Protocol>(value_of(space, candidate, "protocol"), "protocol");
+  if (!algorithm || !protocol)
+    return std::nullopt;
+  return tuning::Choice{*algorithm, *protocol};
+}
+
+std::optional<tuning::Row> row_of(const search::Space& space, const search::Decision& decision,
+                                  const model::CellLabel& label, const TunedShape& shape) {
+  const model::CollectiveLabel* collective = label.collective();
+  if (!decision.proven || !collective || !tuning::tuned_number(collective->collective))
+    return std::nullopt;
+  tuning::Row row;
+  row.collective = collective->collective;
+  row.min_bytes = row.max_bytes = label.bytes;
+  row.ranks = shape.ranks;
+  row.nodes = shape.nodes;
+  row.choice = choice_of(space, decision.candidate);
+  const std::string channels = value_of(space, decision.candidate, "channels");
+  std::from_chars(channels.data(), channels.data() + channels.size(), row.channels);
+  if (!row.choice && row.channels == tuning::k_keep_channels)
+    return std::nullopt;
+  return row;
+}
+
+struct Measured {
+  model::Collective collective;
+  std::uint64_t bytes;
+  std::optional<tuning::Row> row;
+};
+
+} // namespace
+
+std::vector<tuning::Row> tuned_rows(const search::Space& space, const search::Outcome& outcome,
+                                    const std::vector<model::CellLabel>& labels,
+                                    const TunedShape& shape) {
+  std::vector<Measured> measured;
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    if (const auto* collective = labels[i].collective())
+      measured.push_back({collective->collective, labels[i].bytes,
+                          row_of(space, outcome.table[i], labels[i], shape)});
+  std::ranges::stable_sort(
+      measured, {}, [](const Measured& one) { return std::pair(one.collective, one.bytes); });
+  std::vector<tuning::Row> rows;
+  const Measured* last = nullptr;
+  for (const Measured& one : measured) {
+    const bool goes_on = last && last->row && one.row && last->collective == one.collective &&
+                         last->row->choice == one.row->choice &&
+                         last->row->channels == one.row->channels;
+    if (goes_on)
+      rows.back().max_bytes = one.bytes;
+    else if (one.row)
+      rows.push_back(*one.row);
+    last = &one;
+  }
+  return rows;
+}
+
+} // namespace ncclprobe::analysis::tune

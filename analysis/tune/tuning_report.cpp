@@ -1,0 +1,347 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/tune/tuning_report.h"
+
+#include "analysis/report/heading.h"
+#include "analysis/report/label_words.h"
+#include "analysis/results/export_line.h"
+#include "analysis/statistics/inference.h"
+#include "base/units.h"
+
+#include <algorithm>
+#include <set>
+
+namespace ncclprobe::analysis::tune {
+
+using search::Decision;
+using search::Fate;
+
+namespace {
+
+constexpr int k_hang = 12;
+
+constexpr FindingKind k_use{
+    "use_settings", Severity::note,
+    "Use {settings}: {speed:.3f}x the default's speed, {confidence:.0f}% interval {low:.3f} to "
+    "{high:.3f}, in {processes} fresh processes that had no part in choosing."};
+constexpr FindingKind k_keep{"keep_defaults", Severity::note,
+                             "Keep the defaults: none of {candidates} candidates is shown to be "
+                             "faster by more than {gain:.1f}%."};
+constexpr FindingKind k_would_try{"would_try", Severity::note,
+                                  "Nothing was measured. Of {combinations} combinations for "
+                                  "{targets}, a search tries what it can in at most {budget}."};
+constexpr FindingKind k_not_confirmed{
+    "delivery_not_confirmed", Severity::warning,
+    "Keep the defaults: {settings} won when it was chosen, but not again as delivered."};
+constexpr FindingKind k_unfinished{
+    "budget_ended", Severity::warning,
+    "The budget ended the search before it was done. Candidates not measured to the end: {left}."};
+constexpr FindingKind k_disturbed{
+    "disturbed", Severity::warning,
+    "The default itself was off in {trials}, so these were repeated."};
+
+std::string_view in_words(Fate fate) {
+  switch (fate) {
+  case Fate::won:
+    return "won";
+  case Fate::not_proven:
+    return "not shown to be faster";
+  case Fate::not_chosen:
+    return "others were faster";
+  case Fate::stopped:
+    return "shown to be slower";
+  case Fate::halved:
+    return "among the slower half";
+  case Fate::failed:
+    return "failed";
+  case Fate::unfinished:
+    return "the budget ended first";
+  }
+  return "";
+}
+
+std::string settings_text(const Tuning& tuning) {
+  return model::label_of(tuning.delivered);
+}
+
+std::int64_t candidates_tried(const search::Outcome& outcome) {
+  std::set<search::Candidate> tried;
+  for (const search::Reason& one : outcome.reasons)
+    tried.insert(one.candidate);
+  return static_cast<std::int64_t>(tried.size());
+}
+
+// Of all values of all parameters, for each target.
+double combinations(const search::Space& space) {
+  double product = 1;
+  for (const search::Parameter& one : space.parameters)
+    product *= static_cast<double>(one.values.size());
+  return product;
+}
+
+Section answer_section(const Tuning& tuning) {
+  Section section{"answer"};
+  section.part = Section::Part::answer;
+  const search::Outcome& outcome = tuning.outcome;
+  std::vector<Finding> findings;
+  if (!tuning.measured) {
+    findings.push_back({&k_would_try,
+                        {{"combinations", base::format_number(combinations(tuning.space))},
+                         {"targets", count_of(tuning.space.targets.size(), "target", "targets")},
+                         {"budget", base::format_duration(1e9 * tuning.budget_s)}}});
+  } else if (is_recommended(tuning)) {
+    const RatioTest& all = *tuning.proof->all;
+    findings.push_back({&k_use,
+                        {{"settings", settings_text(tuning)},
+                         {"speed", six_digits(all.ratio)},
+                         {"low", six_digits(all.interval.low)},
+                         {"high", six_digits(all.interval.high)},
+                         {"confidence", 100 * k_confidence},
+                         {"processes", tuning.proof->delivery_processes}}});
+  } else if (!tuning.delivered.empty()) {
+    findings.push_back({&k_not_confirmed, {{"settings", settings_text(tuning)}}});
+  } else {
+    findings.push_back(
+        {&k_keep, {{"candidates", candidates_tried(outcome)}, {"gain", 100 * tuning.min_gain}}});
+  }
+  if (tuning.measured && !outcome.complete)
+    findings.push_back(
+        {&k_unfinished,
+         {{"left", static_cast<std::int64_t>(std::ranges::count(outcome.reasons, Fate::unfinished,
+                                                                &search::Reason::fate))}}});
+  if (!outcome.disturbances.empty())
+    findings.push_back(
+        {&k_disturbed, {{"trials", count_of(outcome.disturbances.size(), "trial", "trials")}}});
+  if (tuning.synthetic)
+    findings.push_back({&k_synthetic_numbers});
+  section.blocks.push_back(Findings{"Answer", std::move(findings), k_hang});
+  if (is_recommended(tuning))
+    section.blocks.push_back(Code{{export_line(tuning.delivered)}, k_hang});
+  return section;
+}
+
+struct TargetRow {
+  const search::Space* space;
+  const search::Target* target;
+  const Decision* decision;
+  const std::optional<RatioTest>* proof; // null: none was made
+};
+
+TablePtr target_table(const Tuning& tuning) {
+  std::vector<TargetRow> rows;
+  for (std::size_t i = 0; i < tuning.outcome.table.size(); ++i)
+    rows.push_back({&tuning.space, &tuning.space.targets[i], &tuning.outcome.table[i],
+                    tuning.proof ? &tuning.proof->each[i] : nullptr});
+  TableOf<TargetRow> table(std::move(rows));
+  using Row = const TargetRow&;
+  auto proven = [](Row row) { return row.proof && *row.proof ? &**row.proof : nullptr; };
+  table.add("target", [](Row row) { return row.target->name; }).titled("target").left(30);
+  table.add("bytes", [](Row row) { return row.target->bytes; });
+  table.add("weight", [](Row row) { return row.target->weight; });
+  table.add("settings", [](Row row) { return to_text(*row.space, row.decision->candidate); })
+      .titled("fastest that is proven")
+      .left(40);
+  table.add("proven", [](Row row) { return row.decision->proven; });
+  table.add("speed_ratio", [](Row row) { return six_digits(row.decision->over_default.speed); })
+      .titled("speed", {Unit::ratio});
+  table.add("interval", [](Row row) { return interval_value(row.decision->over_default.interval); })
+      .titled(fmt::format("{:.0f}% interval", 100 * k_confidence), {Unit::fixed, 3})
+      .interval();
+  table.add("needed", [](Row row) { return six_digits(row.decision->needed); })
+      .titled("needed", {Unit::ratio});
+  table.add("floor", [](Row row) { return six_digits(row.decision->floor); })
+      .titled("A/A floor", {Unit::ratio})
+      .dispensable(1);
+  table.add("processes", [](Row row) { return row.decision->over_default.processes; })
+      .titled("processes")
+      .dispensable(2);
+  table
+      .add("delivered_speed_ratio",
+           [proven](Row row) {
+             return proven(row) ? std::optional(six_digits(proven(row)->ratio)) : std::nullopt;
+           })
+      .titled("as delivered", {Unit::ratio})
+      .if_any();
+  table
+      .add("delivered_interval",
+           [proven](Row row) {
+             return proven(row) ? interval_value(proven(row)->interval) : Value();
+           })
+      .titled("its interval", {Unit::fixed, 3})
+      .interval()
+      .if_any();
+  return table.table();
+}
+
+struct ReasonRow {
+  const search::Space* space;
+  const search::Reason* reason;
+};
+
+TablePtr candidate_table(const Tuning& tuning) {
+  std::vector<ReasonRow> rows;
+  for (const search::Reason& reason : tuning.outcome.reasons)
+    rows.push_back({&tuning.space, &reason});
+  TableOf<ReasonRow> table(std::move(rows));
+  using Row = const ReasonRow&;
+  table.add("candidate", [](Row row) { return to_text(*row.space, row.reason->candidate); })
+      .titled("candidate")
+      .left(44);
+  table
+      .add("target",
+           [](Row row) {
+             return row.reason->target ? std::optional(row.space->targets[*row.reason->target].name)
+                                       : std::nullopt;
+           })
+      .titled("for")
+      .left(24)
+      .if_any();
+  table.add("speed_ratio", [](Row row) { return six_digits(row.reason->speed); })
+      .titled("speed", {Unit::ratio});
+  table.add("interval", [](Row row) { return interval_value(row.reason->interval); })
+      .titled("interval", {Unit::fixed, 3})
+      .interval()
+      .if_any();
+  table.add("needed", [](Row row) { return six_digits(row.reason->needed); })
+      .titled("needed", {Unit::ratio})
+      .dispensable(1);
+  table.add("stage", [](Row row) { return row.reason->stage; })
+      .titled("stage")
+      .left()
+      .dispensable(2);
+  table.add("processes", [](Row row) { return row.reason->processes; })
+      .titled("processes")
+      .dispensable(3);
+  table.add("fate", [](Row row) { return row.reason->fate; });
+  table.add("outcome", [](Row row) { return row.reason->outcome; });
+  table.show_left("result", [](Row row) {
+    return row.reason->fate == Fate::failed ? analysis::in_words(row.reason->outcome)
+                                            : std::string(in_words(row.reason->fate));
+  });
+  return table.table();
+}
+
+struct ParameterRow {
+  const search::Parameter* parameter;
+  const std::string* why;
+};
+
+TablePtr parameter_table(const Tuning& tuning) {
+  std::vector<ParameterRow> rows;
+  for (std::size_t i = 0; i < tuning.space.parameters.size(); ++i)
+    rows.push_back({&tuning.space.parameters[i], &tuning.why[i]});
+  TableOf<ParameterRow> table(std::move(rows));
+  using Row = const ParameterRow&;
+  table.add("parameter", [](Row row) { return row.parameter->name; }).titled("parameter").left();
+  table.add("values", [](Row row) { return row.parameter->values; }).nested();
+  table.show_left(
+      "values",
+      [](Row row) {
+        return join(std::vector(row.parameter->values.begin() + 1, row.parameter->values.end()),
+                    ", ");
+      },
+      36);
+  table.add("in_process", [](Row row) { return row.parameter->in_process; });
+  table.show_left("takes effect", [](Row row) {
+    return row.parameter->in_process ? "in process" : "in fresh processes";
+  });
+  table.add("why", [](Row row) { return *row.why; }).titled("why").left(40);
+  return table.table();
+}
+
+// People see those that came far, and those that failed: the others were only slower.
+std::vector<std::size_t> telling_rows(const search::Outcome& outcome) {
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < outcome.reasons.size(); ++i) {
+    const Fate fate = outcome.reasons[i].fate;
+    if (fate == Fate::won || fate == Fate::not_proven || fate == Fate::not_chosen ||
+        fate == Fate::failed)
+      rows.push_back(i);
+  }
+  return rows;
+}
+
+Object data_of(const Tuning& tuning, const TablePtr& targets, const TablePtr& candidates) {
+  const search::Outcome& outcome = tuning.outcome;
+  Object data{{"schema", "ncclprobe.tuning"},
+              {"version", 1},
+              {"recommended", is_recommended(tuning)},
+              {"settings", settings_value(tuning.delivered)},
+              {"synthetic", tuning.synthetic},
+              {"measured", tuning.measured},
+              {"complete", outcome.complete},
+              {"min_gain", tuning.min_gain},
+              {"candidates_tried", candidates_tried(outcome)},
+              {"trials", outcome.trials},
+              {"seconds", six_digits(outcome.seconds)},
+              {"targets", targets},
+              {"candidates", candidates},
+              {"parameters", parameter_table(tuning)},
+              {"transports", tuning.transports},
+              {"notes", tuning.notes},
+              {"pinned", settings_value(tuning.pinned)},
+              {"left_out", tuning.not_in_space},
+              {"files", tuning.files}};
+  if (tuning.proof)
+    data.emplace_back(
+        "proof",
+        Object{
+            {"holds", tuning.proof->holds()},
+            {"speed_ratio", tuning.proof->all ? std::optional(six_digits(tuning.proof->all->ratio))
+                                              : std::nullopt},
+            {"interval", tuning.proof->all ? interval_value(tuning.proof->all->interval) : Value()},
+            {"default_processes", tuning.proof->default_processes},
+            {"delivery_processes", tuning.proof->delivery_processes},
+            {"wrong_data", tuning.proof->wrong_data}});
+  return data;
+}
+
+} // namespace
+
+bool is_recommended(const Tuning& tuning) {
+  return !tuning.delivered.empty() && tuning.proof && tuning.proof->holds();
+}
+
+Report tuning_report(const Tuning& given) {
+  const auto tuning = std::make_shared<const Tuning>(given);
+  const TablePtr targets = target_table(*tuning);
+  const TablePtr candidates = candidate_table(*tuning);
+  Report report;
+  report.sections.push_back(answer_section(*tuning));
+  if (tuning->measured)
+    report.sections.push_back({"targets", "What was tuned", {View{targets}}});
+  if (candidates->rows > 0) {
+    auto rows = telling_rows(tuning->outcome);
+    Section tried{"candidates", "Candidates, and why each won or was left"};
+    if (const std::size_t slower = candidates->rows - rows.size(); slower > 0)
+      tried.add("", fmt::format("{} more were slower and left early. JSON has all.", slower), 2);
+    tried.blocks.push_back(
+        View{.table = candidates, .rows = std::move(rows), .most_rows = k_rows_shown});
+    report.sections.push_back(std::move(tried));
+  }
+  Section space{"space", tuning->measured ? "What was tried" : "What would be tried"};
+  space.part = Section::Part::method;
+  space.add_each("transport", tuning->transports, 11);
+  space.blocks.push_back(View{parameter_table(*tuning)});
+  space.add_each("note", tuning->notes, 11);
+  for (const model::Setting& one : tuning->pinned)
+    space.add("pinned",
+              fmt::format("{}={} is set in the environment, and stays so; --override {} tunes "
+                          "it.",
+                          one.name, one.value, one.name),
+              11);
+  space.add_each("left out", tuning->not_in_space, 11);
+  report.sections.push_back(std::move(space));
+  Section files{"files", "Files"};
+  for (const std::string& file : tuning->files)
+    files.add("", (tuning->folder / file).string(), 2);
+  if (!tuning->files.empty())
+    report.sections.push_back(std::move(files));
+  report.data = data_of(*tuning, targets, candidates);
+  report.rows = candidates;
+  report.figures.push_back(tuning);
+  return report;
+}
+
+} // namespace ncclprobe::analysis::tune

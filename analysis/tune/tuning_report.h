@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/report_value/report_value.h"
+#include "analysis/tune/tuning.h"
+
+namespace ncclprobe::analysis::tune {
+
+// The answer first; then the gain of each target, all candidates and why each was left, what was
+// not in the space, and how the answer was found.
+Report tuning_report(const Tuning& tuning);
+
+} // namespace ncclprobe::analysis::tune

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "launch/cli/job/session.h"
+#include "launch/cli/tune/tune_command.h"
+#include "workload/tuning_space.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace ncclprobe::cli {
+
+// The cells that are made faster: one for each target.
+class TuneCells {
+public:
+  // Errors: those of the options, of a plan file and of the machine; invalid_argument without any
+  // cell.
+  static Result<TuneCells> make(const World& world, const Session& session,
+                                const TuneOptions& options);
+
+  std::vector<model::Cell> all() const;
+  std::vector<workload::TuningTarget> targets() const;
+
+  // The cell of a target under these options of training steps ("bucket", "50M"). Errors: as above,
+  // if the step is not possible with them.
+  Result<model::Cell> with(std::size_t target, const std::vector<model::Setting>& step_options);
+
+private:
+  struct Target {
+    RunOptions run; // measures it, perhaps among others
+    model::Cell cell;
+  };
+  TuneCells(const World& world, const Session& session) : world_(&world), session_(&session) {}
+  Result<std::vector<model::Cell>> cells_of(const RunOptions& run) const;
+
+  const World* world_;
+  const Session* session_;
+  std::vector<Target> targets_;
+  std::map<std::pair<std::size_t, std::string>, Result<model::Cell>> made_; // by what was asked
+};
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "launch/cli/job/session.h"
+#include "launch/cli/tune/tune_target.h"
+
+#include <filesystem>
+
+namespace ncclprobe::cli {
+
+// What a run has too is in RunOptions; its plan file may name the cells in place of targets.
+struct TuneOptions : RunOptions {
+  std::vector<TuneTarget> targets; // none: all_reduce, unless a plan file names cells
+  std::int64_t time_ns = 600'000'000'000;
+  double min_gain = 0.02;
+  std::filesystem::path folder = "tuned";
+  bool dry_run = false;
+};
+
+Usage tune_usage(TuneOptions& into);
+
+// `ncclprobe tune`: searches for settings that are faster than the defaults, confirms them in fresh
+// processes, and writes them to a folder in every form in which a job takes them. "Keep the
+// defaults" is an answer too. Returns an exit code (base/exit_code.h).
+int tune_command(const World& world, TuneOptions options);
+
+} // namespace ncclprobe::cli

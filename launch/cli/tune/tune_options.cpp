@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/common/common_options.h"
+#include "launch/cli/job/run_options.h"
+#include "launch/cli/tune/tune_command.h"
+
+namespace ncclprobe::cli {
+namespace {
+
+constexpr const char* k_tune_about =
+    "The transport in use decides which settings are tried, in the order that matters. The default "
+    "is measured first, against itself: a gain counts only above that floor and above --min-gain. "
+    "Candidates are measured in turns with the default, and the slow ones are dropped early. The "
+    "best are confirmed in fresh processes that had no part in choosing. Then the result is loaded "
+    "as a job loads it, in turns with the default: that is the proof. A candidate that hangs, "
+    "crashes or delivers wrong data loses, and is not tried again.\n\n"
+    "A variable that is already set in the environment is pinned: all trials get it and none tunes "
+    "it, unless --override names it.\n\n"
+    "The folder gets tune.h5 (all trials of the search), proof.h5, and the settings as nccl.conf, "
+    "as lines for a shell, mpirun, Slurm and torchrun, as fields of ncclConfig_t and as arguments "
+    "of PyTorch. If nothing is proven, it gets no settings: keep the defaults.";
+
+} // namespace
+
+Usage tune_usage(TuneOptions& into) {
+  return {
+      .name = "tune",
+      .summary = "Find settings that are faster than the defaults, and prove it",
+      .about = k_tune_about,
+      .examples = {{"ncclprobe tune", "all_reduce on all GPUs of this node, for 10 minutes"},
+                   {"ncclprobe tune --dry-run", "what would be tried, and how long it takes"},
+                   {"mpirun -np 16 ncclprobe tune --for all_reduce:1M-256M --budget 5m"},
+                   {"ncclprobe tune --for ddp:gpt2-124m -o tuned-gpt2",
+                    "for the time of a training step"},
+                   {". tuned/settings.sh", "use what was found"}},
+      .exits = measurement_exits("the launch does not fit the machine"),
+      .options = joined(
+          {in_group("What is tuned",
+                    {repeated("for", "TARGET", into.targets, tune_target_words(),
+                              "A collective with its sizes (all_reduce:1M-256M, all_gather:8K,1M), "
+                              "or a training step with its model (ddp:gpt2-124m)",
+                              {.initial = "all_reduce:1M-256M, on the CPU 64K-4M"}),
+                     option("plan", "FILE", into.plan_file, text_words("sweep.toml"),
+                            "Tune for the cells of this plan file (TOML)", {.excludes = {"for"}}),
+                     option("budget", "TIME", into.time_ns, duration_words(),
+                            "Time limit of the whole, with the proof"),
+                     option("min-gain", "SHARE", into.min_gain, share_words(),
+                            "A smaller gain is not worth a setting", {.initial = "2%"}),
+                     repeated("override", "NAME", into.overrides, text_words("NCCL_ALGO"),
+                              "Tune this variable even if the environment sets it")}),
+           in_group("Where", {backend_option(into.backend), ranks_option(into.ranks, k_most),
+                              rank_set_option(into.per_rank), library_option(into.libraries)}),
+           in_group("Measuring", joined({{seed_option(into.seed), note_option(into.note)},
+                                         timeout_options(into)})),
+           in_group(
+               "Results",
+               {option("output", "FOLDER", into.folder, path_words("tuned"),
+                       "Folder for the results; it is made if it does not exist", {.also = "-o"}),
+                flag("force", into.force, "Replace the results that the folder has"),
+                flag("dry-run", into.dry_run, "Show what would be tried, and measure nothing"),
+                format_option(into.format)}),
+           log_options(into.verbosity)})};
+}
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/tune/proof_of_delivery.h"
+#include "support/catch.h"
+#include "support/run_builder.h"
+
+#include <cmath>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis::tune;
+using support::RunBuilder;
+
+namespace {
+
+constexpr std::uint64_t k_small = 1 << 20;
+constexpr std::uint64_t k_large = 4 << 20;
+
+struct Speeds {
+  double small = 1;
+  double large = 1;
+};
+
+// Ten processes with the default and five with the delivery, which is that much faster. Processes
+// differ by up to 1%.
+model::Run run_with(const Speeds& speeds) {
+  RunBuilder run(2);
+  auto add = [&](bool delivered, int process) {
+    auto trial = run.trial(delivered ? std::vector<model::Setting>{{"NCCL_MIN_CTAS", "32"}}
+                                     : std::vector<model::Setting>{});
+    const double scatter = 1 + 0.0025 * (process % 5 - 2);
+    auto time_ns = [&](double default_ns, double speed) {
+      return static_cast<std::int64_t>(default_ns * scatter / (delivered ? speed : 1));
+    };
+    trial.cell("all_reduce", k_small, time_ns(100'000, speeds.small))
+        .cell("all_reduce", k_large, time_ns(300'000, speeds.large));
+  };
+  for (int process = 0; process < 5; ++process) {
+    add(false, process);
+    add(true, process);
+    add(false, process + 2);
+  }
+  return run;
+}
+
+std::vector<ProvenTarget> targets(double weight_of_large = 1) {
+  const model::CellLabel small = support::make_cell("all_reduce", k_small).label;
+  const model::CellLabel large = support::make_cell("all_reduce", k_large).label;
+  return {{small, small, 1}, {large, large, weight_of_large}};
+}
+
+} // namespace
+
+TEST_CASE("a delivery that is faster everywhere is proven, with the mean of the targets") {
+  const DeliveryProof proof = prove_delivery(run_with({1.1, 1.1}), targets());
+  REQUIRE(proof.all);
+  CHECK(proof.all->ratio == Approx(1.1).epsilon(1e-3));
+  CHECK(proof.default_processes == 10);
+  CHECK(proof.delivery_processes == 5);
+  REQUIRE(proof.each.size() == 2);
+  CHECK(proof.each[1]->interval.low > 1);
+  CHECK(proof.holds());
+}
+
+TEST_CASE("weights decide how much a target counts") {
+  const DeliveryProof proof = prove_delivery(run_with({1.0, 1.21}), targets(3));
+  CHECK(proof.all->ratio == Approx(std::pow(1.21, 0.75)).epsilon(1e-3));
+}
+
+TEST_CASE("a delivery that makes one target slower is not proven, whatever the others gain") {
+  const DeliveryProof proof = prove_delivery(run_with({1.5, 0.9}), targets());
+  CHECK(proof.all->interval.low > 1);
+  CHECK_FALSE(proof.holds());
+}
+
+TEST_CASE("equal times prove nothing") {
+  CHECK_FALSE(prove_delivery(run_with({1, 1}), targets()).holds());
+}
+
+TEST_CASE("wrong data under the delivery disproves it") {
+  model::Run run = run_with({1.2, 1.2});
+  run.trials[1].cells[0].check.wrong = 3;
+  CHECK(run.trials[1].spec.label() == "NCCL_MIN_CTAS=32");
+  const DeliveryProof proof = prove_delivery(run, targets());
+  CHECK(proof.wrong_data);
+  CHECK_FALSE(proof.holds());
+}
+
+TEST_CASE("a target that no process measured under the delivery is not proven") {
+  model::Run run = run_with({1.2, 1.2});
+  for (model::TrialRecord& trial : run.trials)
+    if (!trial.spec.is_default())
+      trial.cells[1] = support::make_record(model::OutcomeKind::crashed, "signal 11");
+  const DeliveryProof proof = prove_delivery(run, targets());
+  CHECK_FALSE(proof.all);
+  CHECK_FALSE(proof.each[1]);
+  CHECK_FALSE(proof.holds());
+}
+
+TEST_CASE("a training step is found under the label that the delivery gives it") {
+  RunBuilder run(2);
+  auto with_bucket = [](std::uint64_t bytes) {
+    model::Cell cell = support::make_cell("all_reduce", 1 << 20);
+    model::StepLabel step;
+    step.ranks = {0, 1};
+    step.options.bucket_bytes = bytes;
+    cell.label.what = step;
+    return cell;
+  };
+  const model::Cell usual = with_bucket(25 << 20), larger = with_bucket(100 << 20);
+  for (int process = 0; process < 5; ++process) {
+    run.trial().cell(usual, support::make_record(2, 1'000'000 + 1000 * process));
+    run.trial().cell(larger, support::make_record(2, 900'000 + 1000 * process));
+  }
+  const DeliveryProof proof = prove_delivery(run, {{usual.label, larger.label, 1}});
+  CHECK(proof.default_processes == 5);
+  CHECK(proof.delivery_processes == 5);
+  CHECK(proof.holds());
+}

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/written.h"
+#include "analysis/tune/tuning_report.h"
+#include "analysis/tune/tunings.h"
+#include "support/catch.h"
+#include "support/golden.h"
+#include "support/json_schema.h"
+
+#include <algorithm>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis::tune;
+using namespace ncclprobe::analysis_test;
+
+namespace {
+
+std::vector<std::string> answers(const Tuning& tuning) {
+  std::vector<std::string> ids;
+  const Report report = tuning_report(tuning);
+  for (const Finding* finding : findings(report))
+    ids.emplace_back(finding->kind->id);
+  return ids;
+}
+
+bool has_export(const Tuning& tuning) {
+  const Report report = tuning_report(tuning);
+  return std::ranges::any_of(report.sections.front().blocks, [](const Block& block) {
+    return std::holds_alternative<Code>(block);
+  });
+}
+
+} // namespace
+
+TEST_CASE("the answer is to use what is proven twice, and else to keep the defaults") {
+  using Ids = std::vector<std::string>;
+  CHECK(answers(prepared_tuning()) == Ids{"would_try"});
+  CHECK(answers(tuning_without_gain()) == Ids{"keep_defaults"});
+  CHECK(answers(tuning_with_gain()) == Ids{"use_settings", "disturbed"});
+  Tuning lost = tuning_with_gain();
+  lost.proof->all->interval = {0.98, 1.02};
+  CHECK(answers(lost) == Ids{"delivery_not_confirmed", "disturbed"});
+  lost.proof.reset();
+  CHECK(answers(lost) == Ids{"delivery_not_confirmed", "disturbed"});
+}
+
+TEST_CASE("only what is recommended is there to paste") {
+  CHECK(has_export(tuning_with_gain()));
+  CHECK_FALSE(has_export(tuning_without_gain()));
+  Tuning lost = tuning_with_gain();
+  lost.proof->wrong_data = true;
+  CHECK_FALSE(has_export(lost));
+}
+
+TEST_CASE("a budget that ended the search and synthetic numbers are told") {
+  Tuning tuning = tuning_without_gain();
+  tuning.outcome.complete = false;
+  tuning.synthetic = true;
+  CHECK(answers(tuning) ==
+        std::vector<std::string>{"keep_defaults", "budget_ended", "synthetic_numbers"});
+}
+
+TEST_CASE("the JSON of a tuning has the fields and types of its schema") {
+  support::JsonSchema schema;
+  schema.add_free("values"); // of findings: each kind has its own
+  schema.add_names("severity", Severity{});
+  schema.add_names("fate", search::Fate{});
+  schema.add_names("stage", search::Stage{});
+  Tuning of_a_step = tuning_with_gain();
+  of_a_step.outcome.reasons.front().target.reset();
+  of_a_step.proof->all.reset();
+  of_a_step.proof->each.front().reset();
+  for (const Tuning& tuning :
+       {prepared_tuning(), tuning_without_gain(), tuning_with_gain(), of_a_step})
+    schema.add(written(tuning_report(tuning), Format::json));
+  support::check_document("docs/schemas/tuning.json", schema.text("ncclprobe tune --format json"));
+}

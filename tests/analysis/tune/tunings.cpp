@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/tune/tunings.h"
+
+namespace ncclprobe::analysis_test {
+
+using namespace analysis;
+using namespace analysis::tune;
+
+Tuning prepared_tuning() {
+  Tuning tuning;
+  tuning.space.parameters = {{"algorithm", {"", "Ring", "Tree"}, true},
+                             {"NCCL_MIN_CTAS", {"", "16", "32"}, false}};
+  tuning.space.targets = {{"all_reduce 1M", 1, 1 << 20}, {"all_reduce 4M", 1, 4 << 20}};
+  tuning.why = {"NCCL chooses it by size", "more channels carry more"};
+  tuning.not_in_space = {"NCCL_NVLS_ENABLE: no NVLink switches"};
+  tuning.transports = {"all GPUs have NVLinks"};
+  tuning.notes = {"a note"};
+  tuning.pinned = {{"NCCL_PROTO", "Simple"}};
+  tuning.budget_s = 600;
+  tuning.folder = "tuned";
+  tuning.outcome.settings.candidate = {0, 0};
+  return tuning;
+}
+
+Tuning tuning_without_gain() {
+  Tuning tuning = prepared_tuning();
+  tuning.measured = true;
+  search::Outcome& outcome = tuning.outcome;
+  outcome.complete = true;
+  outcome.trials = 12;
+  outcome.seconds = 40;
+  outcome.table = {outcome.settings, outcome.settings};
+  outcome.reasons = {{.candidate = {1, 0},
+                      .target = 0,
+                      .fate = search::Fate::stopped,
+                      .stage = search::Stage::screen,
+                      .speed = 0.8,
+                      .processes = 2},
+                     {.candidate = {2, 0},
+                      .target = 1,
+                      .fate = search::Fate::failed,
+                      .stage = search::Stage::screen,
+                      .outcome = model::OutcomeKind::timed_out},
+                     {.candidate = {0, 1},
+                      .fate = search::Fate::not_proven,
+                      .stage = search::Stage::confirm,
+                      .speed = 1.01,
+                      .interval = Interval{0.99, 1.03},
+                      .needed = 1.02,
+                      .processes = 5}};
+  tuning.files = {"tune.h5"};
+  return tuning;
+}
+
+Tuning tuning_with_gain() {
+  Tuning tuning = tuning_without_gain();
+  search::Decision won{.candidate = {0, 2},
+                       .proven = true,
+                       .over_default = {1.08, {1.06, 1.1}, 5},
+                       .floor = 1.01,
+                       .needed = 1.02};
+  tuning.outcome.settings = won;
+  tuning.outcome.table = {won, won};
+  tuning.outcome.reasons.push_back({.candidate = {0, 2},
+                                    .fate = search::Fate::won,
+                                    .stage = search::Stage::confirm,
+                                    .speed = 1.08,
+                                    .interval = Interval{1.06, 1.1},
+                                    .needed = 1.02,
+                                    .processes = 5});
+  tuning.outcome.disturbances = {{.trial = 3, .ratio = 1.4, .limit = 1.05}};
+  tuning.delivered = {{"NCCL_MIN_CTAS", "32"}};
+  const RatioTest test{.ratio = 1.075, .interval = {1.05, 1.1}, .p = 0.0001};
+  tuning.proof = DeliveryProof{
+      .all = test, .each = {test, test}, .default_processes = 10, .delivery_processes = 5};
+  tuning.files = {"tune.h5", "proof.h5", "nccl.conf"};
+  return tuning;
+}
+
+} // namespace ncclprobe::analysis_test

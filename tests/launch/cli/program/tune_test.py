@@ -1,0 +1,104 @@
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""tune: what it searches, finds, proves and writes."""
+
+import json
+import signal
+import subprocess
+import unittest
+
+from program_test_case import ProgramTest, mpirun, read_json
+
+# Two parameters of the model make it faster: there is something to win.
+SYNTHETIC = ["--backend", "synthetic", "--ranks", "2", "--for", "all_reduce:64K-4M", "--seed", "5"]
+ON_CPU = ["--backend", "host", "--ranks", "2", "--for", "all_reduce:64K,1M", "--seed", "5"]
+
+
+class Tune(ProgramTest):
+    def tune(self, *arguments, code=0, **more):
+        done = self.run_program("tune", *arguments, "--format", "json", timeout=200, **more)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return read_json(done.stdout)
+
+    def files(self, folder="tuned"):
+        return sorted(path.name for path in (self.folder / folder).iterdir())
+
+    def test_what_would_be_tried_is_shown_and_nothing_is_measured(self):
+        shown = self.tune(*ON_CPU, "--dry-run")
+        self.assertFalse(shown["measured"])
+        self.assertEqual([one["parameter"] for one in shown["parameters"]], ["algorithm", "chunk_bytes"])
+        self.assertTrue(all(one["in_process"] and one["why"] and one["values"][0] == "" for one in shown["parameters"]))
+        self.assertFalse((self.folder / "tuned").exists())
+
+    def test_a_variable_of_the_environment_is_pinned(self):
+        pinned = {"NCCLPROBE_GLOO_ALGORITHM": "ring"}
+        shown = self.tune(*ON_CPU, "--dry-run", **pinned)
+        self.assertEqual([one["parameter"] for one in shown["parameters"]], ["chunk_bytes"])
+        self.assertEqual(shown["pinned"], [{"name": "NCCLPROBE_GLOO_ALGORITHM", "value": "ring"}])
+        shown = self.tune(*ON_CPU, "--dry-run", "--override", "NCCLPROBE_GLOO_ALGORITHM", **pinned)
+        self.assertEqual([one["parameter"] for one in shown["parameters"]], ["algorithm", "chunk_bytes"])
+
+    def test_a_gain_is_found_proven_and_delivered(self):
+        found = self.tune(*SYNTHETIC, "--budget", "1m")
+        self.assertTrue(found["recommended"], found)
+        self.assertTrue(found["synthetic"])
+        self.assertTrue(found["proof"]["holds"])
+        self.assertGreater(found["proof"]["interval"][0], 1 + found["min_gain"])
+        self.assertEqual(self.files(), ["launch.txt", "proof.h5", "settings.sh", "tune.h5"])
+        settings = (self.folder / "tuned/settings.sh").read_text()
+        self.assertIn("SYNTHETIC", settings)
+        words = " ".join(f"{one['name']}={one['value']}" for one in found["settings"])
+        self.assertIn(f"export {words}\n", settings)
+        subprocess.run(["sh", "-eu", "-c", ". tuned/settings.sh; test $" + found["settings"][0]["name"]],
+                       cwd=self.folder, check=True)
+        for name in "tune.h5", "proof.h5":
+            self.assertEqual(self.run_program("report", f"tuned/{name}", "--brief").returncode, 0)
+        for one in found["candidates"]:
+            self.assertIn(one["fate"], ["won", "not_proven", "not_chosen", "stopped", "halved", "unfinished"])
+        self.assertGreaterEqual(len(found["candidates"]), found["candidates_tried"])
+
+    def test_on_the_cpu_the_whole_way_is_gone_and_the_answer_agrees_with_the_files(self):
+        found = self.tune(*ON_CPU, "--budget", "20s")
+        self.assertFalse(found["synthetic"])
+        self.assertGreater(found["candidates_tried"], 0)
+        self.assertEqual(found["recommended"], "settings.sh" in self.files())
+        self.assertIn("tune.h5", self.files())
+        stored = read_json(self.run_program("report", "tuned/tune.h5", "--format", "json").stdout)
+        self.assertEqual(stored["run"]["trials"] if "trials" in stored["run"] else found["trials"], found["trials"])
+
+    def test_it_runs_under_mpirun(self):
+        found = self.tune(*SYNTHETIC[:2], *SYNTHETIC[4:], "--budget", "30s", launcher=mpirun(2))
+        self.assertTrue(found["recommended"])
+
+    def test_results_are_replaced_only_if_asked(self):
+        self.tune(*SYNTHETIC, "--budget", "20s")
+        refused = self.run_program("tune", *SYNTHETIC, "--budget", "20s")
+        self.assertEqual(refused.returncode, 2, refused.stderr)
+        self.assertIn("tuned/tune.h5", refused.stderr)
+        self.tune(*SYNTHETIC, "--budget", "20s", "--force")
+
+    def test_a_target_that_is_none_is_refused(self):
+        for target, words in (("all_redcue:1M", "all_redcue"), ("all_reduce:4M-1M", "4M-1M"), ("all_reduce:x", "x")):
+            refused = self.run_program("tune", "--backend", "synthetic", "--for", target)
+            self.assertEqual(refused.returncode, 2, refused.stdout)
+            self.assertIn(words, refused.stderr)
+            self.assertFalse((self.folder / "tuned").exists())
+
+    def test_a_folder_that_cannot_be_made_is_refused_before_anything_runs(self):
+        refused = self.run_program("tune", *SYNTHETIC, "-o", "/proc/nowhere")
+        self.assertEqual(refused.returncode, 7, refused.stderr)
+        self.assertIn("/proc/nowhere", refused.stderr)
+
+    def test_a_stop_keeps_what_was_measured(self):
+        program = self.start_program("tune", *ON_CPU, "--budget", "5m")
+        self.run_file = self.folder / "tuned/tune.h5"
+        self.wait_for_parts(2)
+        program.send_signal(signal.SIGINT)
+        self.assertEqual(program.wait(timeout=30), 130)
+        self.assertGreaterEqual(len(self.report()), 2)
+        self.assertNotIn("settings.sh", self.files())
+
+
+if __name__ == "__main__":
+    unittest.main()
