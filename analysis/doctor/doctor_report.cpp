@@ -179,23 +179,23 @@ Section diagnosis_section(const Diagnosis& diagnosis) {
   return section;
 }
 
-// The worst finding with a fix that follows from no other; of equal ones the first.
-const Finding* first_to_repair(const std::vector<Finding>& findings) {
-  const Finding* first = nullptr;
-  for (const Finding& one : findings)
-    if (one.severity >= Severity::warn && !one.fix.empty() && one.follows_from.empty() &&
-        (first == nullptr || one.severity > first->severity))
+// The worst result with a fix that follows from no other; of equal ones the first.
+const CheckResult* first_to_repair(const std::vector<CheckResult>& results) {
+  const CheckResult* first = nullptr;
+  for (const CheckResult& one : results)
+    if (one.status >= CheckStatus::warn && !one.fix.empty() && one.follows_from.empty() &&
+        (first == nullptr || one.status > first->status))
       first = &one;
   return first;
 }
 
 // The last section on a terminal, and the first one on a page.
-Section answer_section(const Case& one, const std::vector<Finding>& findings,
+Section answer_section(const Case& one, const std::vector<CheckResult>& results,
                        const Diagnosis& diagnosis, const Object& count) {
   constexpr int k_hang = 12;
   Section section{.key = "answer", .part = Section::Part::answer};
   section.add("Conclusion", diagnosis.conclusion, k_hang);
-  if (const Finding* first = first_to_repair(findings)) {
+  if (const CheckResult* first = first_to_repair(results)) {
     section.add("Do first",
                 fmt::format("{} {}{}", first->id, first->what.text,
                             where(*first, one.ranks(), static_cast<std::size_t>(count_hosts(one)))),
@@ -206,7 +206,7 @@ Section answer_section(const Case& one, const std::vector<Finding>& findings,
   for (auto each = count.rbegin(); each != count.rend(); ++each) // worst first
     numbers.push_back(shown(each->second) + " " + each->first);
   section.add("Findings",
-              fmt::format("{}: {}", to_string(worst(findings)), base::join(numbers, ", ")), k_hang);
+              fmt::format("{}: {}", to_string(worst(results)), base::join(numbers, ", ")), k_hang);
   section.add("", "Tables of " + knowledge::tables_are_of(), k_hang);
   return section;
 }
