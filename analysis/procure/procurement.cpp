@@ -30,6 +30,10 @@ Price kwh_one(const Price& price) {
 Entry entry_of(const NodeType& node, const Workload& workload) {
   Entry entry{.step = step_figure(node, workload)};
   const int gpus = node.gpu.count;
+  if (const auto& request = entry.step.request)
+    if (auto need = memory_need(*request, entry.step.ranks))
+      entry.memory_need = *need;
+  entry.fits = fits(entry.memory_need, gpu_memory_bytes(node.gpu));
   if (entry.step.origin == Origin::unknown)
     return entry;
   entry.node_hours = cost_of(entry.step, hourly_one(), gpus, 1);
@@ -38,6 +42,8 @@ Entry entry_of(const NodeType& node, const Workload& workload) {
     entry.cost = cost_of(entry.step, node.price, gpus, *amount);
   if (auto energy = cost_of(entry.step, kwh_one(node.price), gpus, 0))
     entry.kwh = energy->range;
+  if (auto energy = cost_of_step(entry.step, kwh_one({}), gpus))
+    entry.step_kwh = energy->range;
   return entry;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/procure/cost.h"
+#include "analysis/procure/memory_need.h"
 #include "analysis/verdict/verdict.h"
 
 #include <optional>
@@ -18,10 +19,13 @@ struct Entry {
   std::size_t node = 0;     // in Procurement::nodes
   std::size_t workload = 0; // in Procurement::workloads
   StepFigure step;
-  std::optional<Figure> step_cost;  // of one step
-  std::optional<Figure> cost;       // of a million samples
-  std::optional<Figure> node_hours; // of a million samples
-  std::optional<Bounds> kwh;        // of a million samples, as far as power is known
+  std::optional<Figure> step_cost;       // of one step
+  std::optional<Figure> cost;            // of a million samples
+  std::optional<Figure> node_hours;      // of a million samples
+  std::optional<MemoryNeed> memory_need; // of the fullest GPU
+  Fits fits = Fits::unknown;
+  // As far as power is known: of a million samples, and of the GPUs for one step.
+  std::optional<Bounds> kwh, step_kwh;
 };
 
 enum class Quantity { time, cost };

@@ -26,6 +26,15 @@ constexpr FindingKind k_costs_less{"costs_less", Severity::note,
     k_cost_unknown{"cost_unknown", Severity::warning, "{node}: its cost is unknown: {why}."},
     k_step_unknown{"step_unknown", Severity::warning, "{node}, {workload}: unknown: {why}."},
     k_note_on_step{"note_on_step", Severity::note, "{node}, {workload}: {what}."},
+    k_does_not_fit{"does_not_fit", Severity::error,
+                   "{node}, {workload}: does not fit into memory. Weights, gradients and optimizer "
+                   "state take {need:.1f} GB of a GPU, which has {has:.1f}. Its time and cost are "
+                   "those of a step that cannot run."},
+    k_needs_recompute{
+        "needs_recompute", Severity::warning,
+        "{node}, {workload}: does not fit into memory unless activations are computed again in "
+        "the backward pass: a GPU needs {need:.1f} GB and has {has:.1f}. That takes time, which is "
+        "not in the figures."},
     k_not_measured{
         "not_measured", Severity::warning,
         "{nodes}: not measured. Figures are limits, from published or stated rates and the "
@@ -83,6 +92,16 @@ Finding order_finding(const Procurement& all, const Difference& one) {
 
 Section answer_section(const Procurement& all) {
   std::vector<Finding> found;
+  for (const Entry& entry : all.entries)
+    if (entry.fits == Fits::no || entry.fits == Fits::with_recompute) {
+      const MemoryNeed& need = *entry.memory_need;
+      const bool never = entry.fits == Fits::no;
+      found.push_back({never ? &k_does_not_fit : &k_needs_recompute,
+                       {{"node", node_name(all, entry.node)},
+                        {"workload", workload_name(all, entry.workload)},
+                        {"need", (never ? need.states() : need.total()) / 1e9},
+                        {"has", *gpu_memory_bytes(all.nodes[entry.node].gpu) / 1e9}}});
+    }
   for (const Difference& one : all.differences)
     if (one.quantity == Quantity::cost && is_of_all(all, one))
       found.push_back(order_finding(all, one));
@@ -230,6 +249,10 @@ Report procurement_report(const Procurement& all) {
   report.sections.push_back(loss_section(all));
   report.sections.push_back({"costs", "Cost at your prices", {View{cost_view(all)}}});
   report.sections.push_back({"use", "What a million samples use", {View{use_view(all)}}});
+  report.sections.push_back(
+      {"memory",
+       "Memory that a GPU needs at least, GB (without libraries and what layers keep within)",
+       {View{memory_view(all)}}});
   if (differences->rows > 0)
     report.sections.push_back({"differences",
                                "Which differences are beyond the noise (first / second)",

@@ -10,8 +10,11 @@
 namespace ncclprobe::analysis::procure {
 namespace {
 
+constexpr double k_kwh_per_j = 1 / 3.6e6;
+
 struct EntryRow : Entry {
   std::string node_name, workload_name;
+  std::optional<double> gpu_memory; // bytes
 };
 
 // Of limits: "12.3-14.0", "at least 12.3", "at most 14.0".
@@ -103,6 +106,8 @@ void add_cost_columns(TableOf<EntryRow>& table) {
   using Row = const EntryRow&;
   table.add("gpus_w", [](Row one) { return range_value(one.step.gpus_w); }).interval();
   table.add("power_from", [](Row one) { return one.step.power_source; });
+  table.add("energy_per_step_j", [](Row one) { return range_value(one.step_kwh, k_kwh_per_j); })
+      .interval();
   table.add("kwh_per_million_samples", [](Row one) { return range_value(one.kwh); }).interval();
   auto add = [&](const char* key, const char* range_key, std::optional<Figure> Entry::*figure) {
     table.add(key, [=](Row one) { return figure_value(one.*figure); });
@@ -113,11 +118,37 @@ void add_cost_columns(TableOf<EntryRow>& table) {
   add("node_hours_per_million_samples", "node_hours_per_million_samples_range", &Entry::node_hours);
 }
 
+std::optional<double> in_gb(const std::optional<double>& bytes) {
+  return bytes ? std::optional(*bytes / 1e9) : std::nullopt;
+}
+
+// A part of the memory of a GPU, GB.
+template <typename Get>
+auto memory_part(Get get) {
+  return [=](const EntryRow& one) -> std::optional<double> {
+    return one.memory_need ? in_gb(std::invoke(get, *one.memory_need)) : std::nullopt;
+  };
+}
+
+void add_memory_columns(TableOf<EntryRow>& table) {
+  table.add("weights_gb", memory_part(&MemoryNeed::weights)).titled("weights", {Unit::number});
+  table.add("gradients_gb", memory_part(&MemoryNeed::gradients))
+      .titled("gradients", {Unit::number});
+  table.add("optimizer_gb", memory_part(&MemoryNeed::optimizer))
+      .titled("optimizer", {Unit::number});
+  table.add("activations_gb", memory_part(&MemoryNeed::activations))
+      .titled("activations", {Unit::number});
+  table.add("gpu_memory_gb", [](const EntryRow& one) { return in_gb(one.gpu_memory); })
+      .titled("GPU has", {Unit::number});
+  table.add("fits", &EntryRow::fits).titled("fits").left();
+}
+
 std::vector<EntryRow> entry_rows(const Procurement& all) {
   std::vector<EntryRow> rows;
   for (const Entry& entry : all.entries)
     rows.push_back({entry, base::printable(all.nodes[entry.node].name),
-                    base::printable(all.workloads[entry.workload].name())});
+                    base::printable(all.workloads[entry.workload].name()),
+                    gpu_memory_bytes(all.nodes[entry.node].gpu)});
   return rows;
 }
 
@@ -156,6 +187,13 @@ TablePtr entry_table(const Procurement& all) {
   TableOf<EntryRow> table(entry_rows(all));
   add_step_columns(table);
   add_cost_columns(table);
+  add_memory_columns(table);
+  return table.table();
+}
+
+TablePtr memory_view(const Procurement& all) {
+  TableOf<EntryRow> table = named_rows(all);
+  add_memory_columns(table);
   return table.table();
 }
 
@@ -219,6 +257,9 @@ TablePtr use_view(const Procurement& all) {
       });
   table.show("GPUs' W", [](Row one) { return range_text(one.step.gpus_w, in_watts); });
   table.show_left("W from", [](Row one) { return one.step.power_source; });
+  table.show("J a step", [](Row one) {
+    return range_text(one.step_kwh, [](double kwh) { return money_text(kwh / k_kwh_per_j); });
+  });
   table.show("kWh", [](Row one) { return range_text(one.kwh, money_text); });
   return table.table();
 }

@@ -14,11 +14,12 @@ namespace ncclprobe::analysis::procure {
 
 // A row for each node and workload, for machines.
 TablePtr entry_table(const Procurement& all);
-// The same rows for people: time, scaling, cost, and what is used.
+// The same rows for people: time, scaling, cost, memory, and what is used.
 TablePtr step_view(const Procurement& all);
 TablePtr scaling_view(const Procurement& all);
 TablePtr cost_view(const Procurement& all);
 TablePtr use_view(const Procurement& all);
+TablePtr memory_view(const Procurement& all);
 // A row for each node.
 TablePtr mix_table(const Procurement& all);
 TablePtr difference_table(const Procurement& all);

@@ -32,6 +32,21 @@ std::optional<double> most(const GpuInQuestion& gpu, Ask ask) {
   return found;
 }
 
+// Nothing for f32, which tensor cores do not multiply.
+std::optional<double> tensor_tflops(const GpuModel& model, model::StepType type) {
+  switch (type) {
+  case model::StepType::bf16:
+    return model.tensor_tflops.bf16;
+  case model::StepType::f16:
+    return model.tensor_tflops.f16;
+  case model::StepType::tf32:
+    return model.tensor_tflops.tf32;
+  case model::StepType::f32:
+    break;
+  }
+  return std::nullopt;
+}
+
 std::string table_source(const GpuInQuestion& gpu, const char* what) {
   return fmt::format("{} of {} in docs/gpus.md", what,
                      gpu.models.empty() ? gpu.name : gpu.models.front()->name);
@@ -51,20 +66,6 @@ std::optional<PublishedRate> link_limit(const GpuInQuestion& gpu, int ranks) {
   if (!features || features->multicast.value_or(true))
     *rate *= std::max(busbw_factor(model::Collective::all_reduce, ranks).value_or(1), 1.0);
   return PublishedRate{*rate, {}, table_source(gpu, "link rate")};
-}
-
-base::Result<StepRequest> request_for(const Workload& workload) {
-  if (!workload.batch || !workload.type)
-    return base::fail(base::Errc::invalid_argument,
-                      "give batch and type of the workload: nothing was measured that has them");
-  StepRequest request;
-  request.pattern = workload.pattern;
-  request.batch = *workload.batch;
-  request.type = *workload.type;
-  NCCLPROBE_TRY_ASSIGN(
-      request.model,
-      workload::find_model(workload.model, {.sequence = workload.sequence.value_or(0)}));
-  return request;
 }
 
 // All rates at one end; absent: it has none.
@@ -139,8 +140,26 @@ void add_source(StepFigure& figure, const char* what, const PublishedRate& rate,
 
 } // namespace
 
-PublishedRates rates_of(const NodeType& node) {
+base::Result<StepRequest> request_for(const Workload& workload) {
+  if (!workload.batch || !workload.type)
+    return base::fail(base::Errc::invalid_argument,
+                      "give batch and type of the workload: nothing was measured that has them");
+  StepRequest request;
+  request.pattern = workload.pattern;
+  request.batch = *workload.batch;
+  request.type = *workload.type;
+  NCCLPROBE_TRY_ASSIGN(
+      request.model,
+      workload::find_model(workload.model, {.sequence = workload.sequence.value_or(0)}));
+  return request;
+}
+
+PublishedRates rates_of(const NodeType& node, model::StepType type) {
   PublishedRates rates = node.rates;
+  if (!rates.flops_per_s)
+    if (auto tflops =
+            most(node.gpu, [&](const GpuModel& model) { return tensor_tflops(model, type); }))
+      rates.flops_per_s = PublishedRate{*tflops * 1e12, {}, table_source(node.gpu, "tensor cores")};
   if (!rates.bus_gb_per_s)
     rates.bus_gb_per_s = link_limit(node.gpu, node.gpu.count);
   if (!rates.memory_gb_per_s)
@@ -163,7 +182,7 @@ base::Result<void> fill_published(StepFigure& figure, const NodeType& node,
     return base::fail(base::Errc::unsupported,
                       "{} ranks are more than one node has, and the network is unknown",
                       figure.ranks);
-  const PublishedRates rates = rates_of(node);
+  const PublishedRates rates = rates_of(node, request.type);
   if (!rates.flops_per_s)
     return base::fail(base::Errc::not_found,
                       "the rate of its matrix products is unknown: state tflops, with its source");
@@ -177,6 +196,7 @@ base::Result<void> fill_published(StepFigure& figure, const NodeType& node,
                    memory ? memory->worst : std::nullopt, rates.most_latency_ns};
   NCCLPROBE_TRY_ASSIGN(const cost_model::Predicted fastest,
                        predicted_at(request, figure.ranks, best, best));
+  figure.request = request;
   figure.origin = Origin::published;
   figure.source = "published rates and the model";
   figure.step = fmt::format("{} {}, {}, batch {}", model::to_string(request.pattern),

@@ -9,6 +9,8 @@
 #include "analysis/statistics/statistics.h"
 #include "analysis/steps/step_results.h"
 #include "base/text_layout.h"
+#include "workload/models/model_file.h"
+#include "workload/step_cells.h"
 
 #include <algorithm>
 #include <map>
@@ -37,33 +39,47 @@ struct RunPart {
   std::optional<steps::ScalingPoint> scaling;
   std::optional<steps::BoundBy> bound_by;
   std::string step;
+  std::optional<workload::StepRequest> request;
   double samples = 0;
   bool synthetic = false;
 };
 
-// Of all its GPUs; nothing if some of them has no reading.
-std::optional<double> all_gpus_w(const RunSummary& run, const StepResult& result, int trial) {
+// With the power of all its GPUs, unless some of them has no reading.
+Observation observation_of(const RunSummary& run, const StepResult& result, int trial,
+                           double step_ns) {
+  Observation one{.step_ns = step_ns};
   const auto& processes = result.pooled->processes;
   auto process = std::ranges::find(processes, trial, &ProcessTime::trial);
   if (process == processes.end())
+    return one;
+  const ProcessPower power = process_power(run, *result.pooled, *process);
+  if (power.gpu_w.size() < result.step.ranks.size())
+    return one;
+  one.gpus_w = 0;
+  for (std::size_t i = 0; i < power.gpu_w.size(); ++i)
+    *one.gpus_w += power.gpu_w.value(i);
+  one.power_source = power.source;
+  return one;
+}
+
+// Nothing for a model that is not known by its name.
+std::optional<workload::StepRequest> request_behind(const model::StepLabel& step) {
+  auto model = workload::find_model(step.model, {.sequence = step.sequence});
+  if (!model)
     return std::nullopt;
-  const RankValues power_w = process_power_w(run, *result.pooled, *process);
-  if (power_w.size() < result.step.ranks.size())
-    return std::nullopt;
-  double sum_w = 0;
-  for (std::size_t i = 0; i < power_w.size(); ++i)
-    sum_w += power_w.value(i);
-  return sum_w;
+  auto request = workload::request_of(step, std::move(*model));
+  return request ? std::optional(std::move(*request)) : std::nullopt;
 }
 
 RunPart part_of(const RunSummary& run, const std::vector<StepResult>& results,
                 const StepResult& result) {
   RunPart part{.step = describe_step(result),
+               .request = request_behind(result.step),
                .samples = steps::samples_per_step(result.step),
                .synthetic = run.header.synthetic || run.header.backend == "synthetic"};
   for (const steps::StepProcess& process : result.processes) {
     const steps::StepTimes& times = process.figures.times;
-    part.processes.push_back({times.step_ns, all_gpus_w(run, result, process.trial)});
+    part.processes.push_back(observation_of(run, result, process.trial, times.step_ns));
     part.exposed.push_back(times.exposed_ns() / times.step_ns);
   }
   for (steps::Scaling& scaling : steps::scalings(results))
@@ -105,14 +121,17 @@ double geometric_step_ns(const std::vector<Observation>& observations) {
   return geometric_mean(times_ns);
 }
 
-std::optional<double> mean_power_w(const std::vector<Observation>& observations) {
-  double sum_w = 0;
-  for (const Observation& one : observations) {
-    if (!one.gpus_w)
-      return std::nullopt;
-    sum_w += *one.gpus_w / static_cast<double>(observations.size());
+// The processes of a run as one. Without the power of one of them it has none.
+Observation mean_of(const std::vector<Observation>& processes) {
+  Observation mean{.step_ns = geometric_step_ns(processes), .gpus_w = 0};
+  for (const Observation& one : processes) {
+    if (mean.gpus_w && one.gpus_w)
+      *mean.gpus_w += *one.gpus_w / static_cast<double>(processes.size());
+    else
+      mean.gpus_w.reset();
+    mean.power_source = std::max(mean.power_source, one.power_source);
   }
-  return sum_w;
+  return mean;
 }
 
 Bounds range_of(const Estimate& estimate) {
@@ -121,20 +140,24 @@ Bounds range_of(const Estimate& estimate) {
              : Bounds{};
 }
 
-// NVML's readings, else what the model of the GPU draws at most.
+// By NVML, else what the model of the GPU draws at most.
 void find_power(StepFigure& figure, const NodeType& node) {
   std::vector<double> read_w;
+  auto source = PowerSource::energy_counter;
   for (const Observation& one : figure.observations)
-    if (one.gpus_w)
+    if (one.gpus_w) {
       read_w.push_back(*one.gpus_w);
+      source = std::max(source, one.power_source);
+    }
   if (!read_w.empty() && read_w.size() == figure.observations.size()) {
     const auto [low, high] = std::ranges::minmax_element(read_w);
     figure.gpus_w = Bounds{*low, *high};
-    figure.power_source = "NVML";
+    figure.power_source = source == PowerSource::energy_counter ? PowerOrigin::energy_counter
+                                                                : PowerOrigin::power_readings;
     return;
   }
   figure.gpus_w = power_limits_w(node, figure.ranks);
-  figure.power_source = figure.gpus_w->high ? "published" : "unknown";
+  figure.power_source = figure.gpus_w->high ? PowerOrigin::published : PowerOrigin::unknown;
   if (figure.origin == Origin::measured)
     figure.notes.push_back("power was not read in every process: NVML's readings count for steps "
                            "that were measured for a second or longer");
@@ -143,6 +166,7 @@ void find_power(StepFigure& figure, const NodeType& node) {
 void fill_measured(StepFigure& figure, const std::vector<RunPart>& parts) {
   figure.origin = Origin::measured;
   figure.step = parts.front().step;
+  figure.request = parts.front().request;
   figure.samples = parts.front().samples;
   figure.between_runs = parts.size() >= k_least_runs;
   std::vector<double> exposed;
@@ -154,8 +178,7 @@ void fill_measured(StepFigure& figure, const std::vector<RunPart>& parts) {
     if (part.processes.size() > largest->processes.size())
       largest = &part;
     if (figure.between_runs) {
-      figure.observations.push_back(
-          {geometric_step_ns(part.processes), mean_power_w(part.processes)});
+      figure.observations.push_back(mean_of(part.processes));
       exposed.push_back(mean_estimate(part.exposed, k_confidence).value);
       continue;
     }
@@ -217,6 +240,7 @@ base::Result<void> fill_predicted(StepFigure& figure, const NodeType& node,
   figure.origin = Origin::predicted;
   figure.synthetic = prediction.synthetic;
   figure.source = "predicted from its runs: computing " + prediction.base.source;
+  figure.request = prediction.base.request;
   figure.samples = cost_model::samples_on(prediction.base.request, figure.ranks);
   figure.step_ns = one.step_ns;
   figure.range_ns = Bounds{one.step_interval_ns->low, one.step_interval_ns->high};

@@ -3,10 +3,12 @@
 #pragma once
 
 #include "analysis/procure/node_type.h"
+#include "analysis/results/power.h"
 #include "analysis/statistics/inference.h"
 #include "analysis/steps/break_even.h"
 #include "analysis/steps/scaling.h"
 #include "base/enum_names.h"
+#include "workload/step_request.h"
 
 #include <optional>
 #include <string>
@@ -35,7 +37,10 @@ inline constexpr std::size_t k_least_runs = 3;
 struct Observation {
   double step_ns = 0;
   std::optional<double> gpus_w; // of all GPUs of the step together; absent: not read
+  PowerSource power_source = PowerSource::energy_counter;
 };
+// Where the power of a step's GPUs comes from.
+enum class PowerOrigin { energy_counter, power_readings, published, unknown };
 
 struct StepFigure {
   Origin origin = Origin::unknown;
@@ -43,15 +48,16 @@ struct StepFigure {
   std::string why_unknown; // the time
   bool synthetic = false;
   int ranks = 0;
-  double samples = 0; // of one step
-  std::string step;   // as the run describes it
+  double samples = 0;                           // of one step
+  std::string step;                             // as the run describes it
+  std::optional<workload::StepRequest> request; // absent: the model is not known by its name
 
   bool between_runs = false; // observations are runs
   std::vector<Observation> observations;
   std::optional<double> step_ns;  // absent for published figures, which only have a range
   std::optional<Bounds> range_ns; // measured: 95%; predicted: that of the prediction
   std::optional<Bounds> gpus_w;   // of all its GPUs together
-  std::string power_source;
+  PowerOrigin power_source = PowerOrigin::unknown;
 
   std::optional<double> efficiency; // against fewer ranks
   std::optional<Bounds> efficiency_range;

@@ -43,6 +43,11 @@ double total_w(const PowerFigure& one) {
   return sum;
 }
 
+// Of all GPUs, for one operation or step.
+double energy_j(const PowerFigure& one) {
+  return total_w(one) * one.result->time_ns / 1e9;
+}
+
 } // namespace
 
 Report power_report(const RunSummary& run, const std::vector<SettingResult>& results) {
@@ -60,6 +65,14 @@ Report power_report(const RunSummary& run, const std::vector<SettingResult>& res
   table.add("gpu_power_w", &PowerFigure::gpu_w);
   table.show("W a GPU", watts_text);
   table.show("total W", total_w, {Unit::fixed, 0});
+  table.add("power_from", &PowerFigure::source);
+  table
+      .show_left("W by",
+                 [](Row one) {
+                   return one.source == PowerSource::energy_counter ? "counter" : "readings";
+                 })
+      .dispensable(1);
+  table.add("energy_j", energy_j).titled("J", {Unit::number});
   table.add("gpus", gpus);
   table.add("processes", &PowerFigure::processes);
   table.add("busbw_gb_per_s", [](Row one) { return one.result->busbw_gb_per_s; })
@@ -68,9 +81,10 @@ Report power_report(const RunSummary& run, const std::vector<SettingResult>& res
       .titled("GB/s per W", {Unit::fixed, 3});
   return {
       .sections = {{"power",
-                    fmt::format("Power while cells ran{}, read by NVML. Only cells of a second or "
-                                "more: a reading may be a mean over up to a second. GB/s per "
-                                "W: busbw divided by the mean watts of a GPU",
+                    fmt::format("Power while cells ran{}: by NVML's counter of energy, else the "
+                                "mean of its readings of power. Only cells of a second or more. "
+                                "J: of all GPUs together, for one operation or step. GB/s per W: "
+                                "busbw divided by the mean watts of a GPU",
                                 synthetic_mark(run)),
                     {View{.table = table.table(), .most_rows = k_rows_shown}}}},
       .data = {{"power", table.table()}}};

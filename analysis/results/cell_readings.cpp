@@ -49,9 +49,33 @@ RankValues mean_power_w(const std::vector<Condition>& conditions) {
   return means;
 }
 
+using Counter = std::optional<std::uint64_t> Condition::*;
+
+// The counter's growth while the cell ran, over that time. mJ per ns are 10^6 W.
+RankValues counted_power_w(const std::vector<Condition>& conditions) {
+  std::map<int, std::pair<const Condition*, const Condition*>> ends;
+  for (const Condition& one : conditions)
+    if (one.energy_mj) {
+      auto& [first, last] = ends[one.rank];
+      if (first == nullptr)
+        first = &one;
+      last = &one;
+    }
+  RankValues power_w;
+  for (const auto& [rank, of_rank] : ends) {
+    const auto& [first, last] = of_rank;
+    const std::int64_t time_ns = last->at_ns - first->at_ns;
+    // A restarted driver counts from 0.
+    if (first->when == When::before && time_ns >= k_power_window_ns &&
+        *last->energy_mj > *first->energy_mj)
+      power_w.add(rank, 1e6 * static_cast<double>(*last->energy_mj - *first->energy_mj) /
+                            static_cast<double>(time_ns));
+  }
+  return power_w;
+}
+
 // --- links ---
 
-using Counter = std::optional<std::uint64_t> Condition::*;
 using Rate = std::optional<double>;
 
 // Bytes per ns are GB/s.
@@ -159,6 +183,7 @@ CellReadings readings_of(const model::Cell& cell, const model::CellRecord& recor
   }
   readings.throttle_reasons = throttle_reasons(record);
   readings.power_w = mean_power_w(record.conditions);
+  readings.counted_power_w = counted_power_w(record.conditions);
   readings.links = link_rates(record.conditions);
   if (cell.timing.mode == model::TimingMode::steps)
     add_step_readings(readings, cell.label, record.conditions);

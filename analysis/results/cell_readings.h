@@ -37,8 +37,10 @@ struct CellReadings {
   bool processes_counted = false;
   // The largest number of simultaneous processes on its GPU, for ranks that had two or more.
   std::vector<std::pair<int, std::int32_t>> processes;
-  // Mean of the readings that only cover the running cell (k_power_window_ns), by rank, W.
+  // By rank, W: mean of the readings that only cover the running cell (k_power_window_ns), and by
+  // the counter of energy, over cells of that length.
   RankValues power_w;
+  RankValues counted_power_w;
   LinkRates links;
   // Training steps: how often each clock was read during timing on training ranks, MHz; and the
   // largest memory use of a device.

@@ -29,10 +29,12 @@ std::vector<PowerFigure> power_figures(const RunSummary& run,
     std::map<int, std::vector<double>> of_rank; // one value per process
     PowerFigure figure{.result = &result};
     for (const ProcessTime& process : result.processes) {
-      const RankValues power_w = process_power_w(run, result, process);
-      for (std::size_t i = 0; i < power_w.size(); ++i)
-        of_rank[power_w.rank(i)].push_back(power_w.value(i));
-      figure.processes += !power_w.empty();
+      const auto [gpu_w, source] = process_power(run, result, process);
+      for (std::size_t i = 0; i < gpu_w.size(); ++i)
+        of_rank[gpu_w.rank(i)].push_back(gpu_w.value(i));
+      figure.processes += !gpu_w.empty();
+      if (!gpu_w.empty())
+        figure.source = std::max(figure.source, source);
     }
     if (of_rank.empty())
       continue;
@@ -47,15 +49,22 @@ std::vector<PowerFigure> power_figures(const RunSummary& run,
   return figures;
 }
 
-RankValues process_power_w(const RunSummary& run, const SettingResult& result,
+ProcessPower process_power(const RunSummary& run, const SettingResult& result,
                            const ProcessTime& process) {
-  const RankValues& all =
-      run.summaries[process.place.trial].cells[process.place.cell].readings.power_w;
-  RankValues found;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (takes_part(result.label.step(), all.rank(i)))
-      found.add(all.rank(i), all.value(i));
-  return found;
+  const CellReadings& readings =
+      run.summaries[process.place.trial].cells[process.place.cell].readings;
+  auto taking_part = [&](const RankValues& all) {
+    RankValues found;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (takes_part(result.label.step(), all.rank(i)))
+        found.add(all.rank(i), all.value(i));
+    return found;
+  };
+  RankValues read_w = taking_part(readings.power_w);
+  RankValues counted_w = taking_part(readings.counted_power_w);
+  if (!counted_w.empty() && counted_w.size() >= read_w.size())
+    return {std::move(counted_w), PowerSource::energy_counter};
+  return {std::move(read_w), PowerSource::power_readings};
 }
 
 } // namespace ncclprobe::analysis

@@ -80,6 +80,7 @@ struct Condition {
   std::optional<std::int32_t> memory_clock_mhz;
   std::optional<std::int32_t> temperature_c;
   std::optional<std::int32_t> power_mw;
+  std::optional<std::uint64_t> energy_mj; // used since the driver's start: differences matter
   // NVML's bits, including idle and the user's settings.
   std::optional<std::uint64_t> throttle_reasons;
   std::optional<std::uint64_t> memory_used_bytes; // of the device, by all processes
@@ -103,6 +104,7 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(sm_clock_mhz, "clock of the multiprocessors, MHz"),
     NCCLPROBE_COLUMN(memory_clock_mhz, "clock of the memory, MHz"),
     NCCLPROBE_COLUMN(temperature_c, "degrees Celsius"), NCCLPROBE_COLUMN(power_mw, "milliwatts"),
+    NCCLPROBE_COLUMN(energy_mj, "used since the driver's start, millijoules", base::grown),
     NCCLPROBE_COLUMN(throttle_reasons, "NVML's bits of clock event reasons"),
     NCCLPROBE_COLUMN(memory_used_bytes, "memory of the GPU used by all processes", base::grown),
     NCCLPROBE_COLUMN(nvlink_sent_bytes, "counted on all its NVLinks since the driver's start",

@@ -68,6 +68,7 @@ std::optional<model::Condition> NvmlLibrary::condition(const std::string& pci_bu
   condition.temperature_c =
       gpu.number("nvmlDeviceGetTemperature", nvmlTemperatureSensors_t{NVML_TEMPERATURE_GPU});
   condition.power_mw = gpu.number("nvmlDeviceGetPowerUsage");
+  condition.energy_mj = gpu.get<unsigned long long>("nvmlDeviceGetTotalEnergyConsumption");
   for (const char* name : {"nvmlDeviceGetCurrentClocksEventReasons",
                            "nvmlDeviceGetCurrentClocksThrottleReasons"}) // before driver 535
     if (!condition.throttle_reasons)

@@ -32,8 +32,8 @@ public:
   // Empty if NVML does not report it.
   std::optional<std::uint64_t> free_bytes(const std::string& pci_bus_id) const;
   std::optional<int> active_nvlinks(const std::string& pci_bus_id) const;
-  // Clocks, temperature, power and throttle reasons, as far as readable; empty if nothing is. For
-  // any thread.
+  // Clocks, temperature, power, energy and throttle reasons, as far as readable; empty if nothing
+  // is. For any thread.
   std::optional<model::Condition> condition(const std::string& pci_bus_id) const;
   // Traffic on its links, as far as NVML reports it. NVML samples PCIe for 20 ms in each direction.
   void read_traffic(const std::string& pci_bus_id, model::Condition& into) const;

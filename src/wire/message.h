@@ -18,7 +18,7 @@
 // (magic, version, type, global rank, length) and a payload: the body's fields (packing.h).
 namespace ncclprobe::wire {
 
-inline constexpr std::uint16_t k_protocol_version = 6;
+inline constexpr std::uint16_t k_protocol_version = 7;
 inline constexpr int k_channel_fd = 3; // in the worker
 
 // Exchanges of all ranks at which the supervisors may make everybody wait. At this one, libraries

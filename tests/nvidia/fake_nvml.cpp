@@ -162,6 +162,10 @@ nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned* current, unsign
 nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t, nvmlClockType_t type, unsigned* mhz) {
   return answer(mhz, type == NVML_CLOCK_SM ? 345U : 2619U);
 }
+nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device,
+                                                 unsigned long long* millijoules) {
+  return capable(device) ? answer(millijoules, 5'000'000'000'000ULL) : k_not_supported;
+}
 nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t, nvmlClockType_t type, unsigned* mhz) {
   return answer(mhz, type == NVML_CLOCK_SM ? 1980U : 3201U);
 }

@@ -113,6 +113,13 @@ TEST_CASE("what a GPU's links carry is told as far as NVML tells it") {
   CHECK(by_old_driver == model::Condition{});
 }
 
+TEST_CASE("the energy that a GPU used is read where NVML counts it") {
+  nvidia::NvmlLibrary nvml(with_health_from(FAKE_NVML));
+
+  CHECK(nvml.condition("00000000:1B:00.0")->energy_mj == 5'000'000'000'000U);
+  CHECK_FALSE(nvml.condition("00000000:9A:00.0")->energy_mj); // "not supported"
+}
+
 TEST_CASE("a reading of a cell tells how many processes and errors there are") {
   nvidia::NvmlLibrary nvml(with_health_from(FAKE_NVML));
   model::Condition well;

@@ -108,11 +108,30 @@ CellRecord finished_cell(int index, int trial) {
   record.check = {true, 1024, 0, "", "", 3, "last launch of every batch"};
   using When = Condition::When;
   if (index == 0)
-    record.conditions = {
-        {0, When::before, 0, 1980, 2619, 35, 120'500, 0, 1ULL << 37, {}, {}, {}, {}, 2, 12, 0},
-        {0, When::during, 17, 1755, 2619, -5, 699'000, 0x4 | 0x20, 1ULL << 36, 1ULL << 50, 3, 120,
-         0},
-        {7, When::after, 99, {}, {}, {}, {}, {}}};
+    record.conditions = {{.sm_clock_mhz = 1980,
+                          .memory_clock_mhz = 2619,
+                          .temperature_c = 35,
+                          .power_mw = 120'500,
+                          .energy_mj = 7'000'000'000,
+                          .throttle_reasons = 0,
+                          .memory_used_bytes = 1ULL << 37,
+                          .processes = 2,
+                          .corrected_errors = 12,
+                          .uncorrected_errors = 0},
+                         {.when = When::during,
+                          .at_ns = 17,
+                          .sm_clock_mhz = 1755,
+                          .memory_clock_mhz = 2619,
+                          .temperature_c = -5,
+                          .power_mw = 699'000,
+                          .energy_mj = 7'000'011'883,
+                          .throttle_reasons = 0x4 | 0x20,
+                          .memory_used_bytes = 1ULL << 36,
+                          .nvlink_sent_bytes = 1ULL << 50,
+                          .nvlink_received_bytes = 3,
+                          .pcie_sent_mb_per_s = 120,
+                          .pcie_received_mb_per_s = 0},
+                         {.rank = 7, .when = When::after, .at_ns = 99}};
   if (index == 2)
     for (int rank = 0; rank < k_ranks; ++rank)
       for (int step = 0; step < 20; ++step)

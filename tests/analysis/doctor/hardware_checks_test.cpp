@@ -449,9 +449,9 @@ TEST_CASE("clocks that fall under load are found, steady ones are not") {
   for (int i = 0; i < 60; ++i) {
     std::int64_t at_ns = i * 1'000'000'000LL;
     load.cells[0].conditions.push_back(
-        {0, model::Condition::When::during, at_ns, 1980 - (i % 2) * 15, 2619, 60, 500'000, 0});
+        {0, model::Condition::When::during, at_ns, 1980 - (i % 2) * 15, 2619, 60, 500'000, {}, 0});
     load.cells[0].conditions.push_back(
-        {1, model::Condition::When::during, at_ns, 1980 - i * 10, 2619, 85, 700'000, 0x4});
+        {1, model::Condition::When::during, at_ns, 1980 - i * 10, 2619, 85, 700'000, {}, 0x4});
   }
   one.smoke_tests.push_back(load);
 

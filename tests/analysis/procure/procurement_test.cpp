@@ -199,6 +199,47 @@ TEST_CASE("published rates give limits: nothing of the kind is faster") {
   CHECK(json_of(report, "steps")[0]["from"] == "published");
 }
 
+TEST_CASE(
+    "the peak of tensor cores comes from the tables, by type, unless the user states a rate") {
+  NodeType node{.name = "H200", .published = true};
+  node.gpu = *gpu_in_question("H200 SXM5");
+  node.gpu.count = 8;
+
+  CHECK(rates_of(node, model::StepType::bf16).flops_per_s->best == 989e12);
+  CHECK(rates_of(node, model::StepType::tf32).flops_per_s->best == 494.5e12);
+  CHECK_FALSE(rates_of(node, model::StepType::f32).flops_per_s); // not by tensor cores
+  CHECK(procurement_of({node}, {k_linear}).entry(0, 0).step.origin == Origin::published);
+  node.rates.flops_per_s = PublishedRate{700e12, {}, "measured by others"};
+  CHECK(rates_of(node, model::StepType::bf16).flops_per_s->best == 700e12);
+}
+
+TEST_CASE("energy comes from NVML's counter where every GPU has it, and the report says so") {
+  for (const bool counted : {true, false}) {
+    RunBuilder run = run_of(around(1));
+    for (model::TrialRecord& trial : run.trials)
+      for (int rank : {0, 1})
+        for (int second : {0, 2}) {
+          model::Condition one{.rank = rank, .at_ns = second * std::int64_t{1'000'000'000}};
+          one.when = second == 0 ? model::Condition::When::before : model::Condition::When::after;
+          one.power_mw = 500'000;
+          if (counted)
+            one.energy_mj = 1000 + second * 400'000U;
+          trial.cells[1].conditions.push_back(one);
+        }
+    const auto all = procurement_of({node_of("a", {run}, 30)}, {k_m});
+    const StepFigure& step = all.entry(0, 0).step;
+
+    CHECK(step.power_source ==
+          (counted ? PowerOrigin::energy_counter : PowerOrigin::power_readings));
+    const double watts = counted ? 800 : 1000; // of two GPUs
+    CHECK(step.gpus_w->low == Approx(watts));
+    const auto row = json_of(procurement_report(all), "steps")[0];
+    CHECK(row["power_from"] == (counted ? "energy_counter" : "power_readings"));
+    CHECK(row["energy_per_step_j"][0].get<double>() < watts * *step.step_ns / 1e9);
+    CHECK(row["energy_per_step_j"][1].get<double>() > watts * *step.step_ns / 1e9);
+  }
+}
+
 TEST_CASE("worst rates, where all are stated, are the other end") {
   NodeType node = published_t4();
   node.rates.flops_per_s->worst = 24e12;

@@ -76,6 +76,51 @@ TEST_CASE("a short cell has no power, whatever was read after it") {
   CHECK(json_of(power_report(run, results), "power").empty());
 }
 
+TEST_CASE("the counter of energy comes before readings of power, where every GPU has it") {
+  model::CellRecord counted = record();
+  for (int rank : {0, 1}) {
+    read(counted, rank, When::before, 5, 90);
+    read(counted, rank, When::during, 1505, 320);
+    read(counted, rank, When::after, 2005, 340);
+  }
+  model::CellRecord half = counted;
+  for (model::Condition& one : counted.conditions) // 300 W, and 400 W on rank 1
+    one.energy_mj = 7'000'000 + (one.at_ns / k_ms - 5) * (300 + 100 * one.rank);
+  for (model::Condition& one : half.conditions)
+    if (one.rank == 0)
+      one.energy_mj = 7'000'000 + one.at_ns / k_ms;
+  model::Run run = run_of({counted}), other = run_of({half});
+  auto results = setting_results(run), others = setting_results(other);
+
+  auto figures = power_figures(run, results), without = power_figures(other, others);
+
+  REQUIRE(figures.size() == 1);
+  CHECK(figures[0].source == PowerSource::energy_counter);
+  CHECK(figures[0].rank_w[0] == Approx(300));
+  CHECK(figures[0].rank_w[1] == Approx(400));
+  const auto json = json_of(power_report(run, results), "power")[0];
+  CHECK(json["power_from"] == "energy_counter");
+  CHECK(json["energy_j"].get<double>() == Approx(700 * results[0].time_ns / 1e9));
+  REQUIRE(without.size() == 1);
+  CHECK(without[0].source == PowerSource::power_readings);
+  CHECK(without[0].gpu_w == Approx(330));
+}
+
+TEST_CASE("a counter that began anew, or a short cell, gives no power") {
+  for (const auto& [seconds, last_mj] : {std::pair(2, 5), std::pair(0, 900'000)}) {
+    model::CellRecord cell = record();
+    read(cell, 0, When::before, 0, 90);
+    read(cell, 0, When::after, seconds * 1000 + 500, 300);
+    cell.conditions[0].energy_mj = 10;
+    cell.conditions[1].energy_mj = last_mj;
+    model::Run run = run_of({cell});
+    auto results = setting_results(run);
+
+    for (const PowerFigure& one : power_figures(run, results))
+      CHECK(one.source == PowerSource::power_readings);
+  }
+}
+
 TEST_CASE("processes without readings are left out of the mean, and counted") {
   model::CellRecord one = record(), two = record();
   read(one, 0, When::during, 1000, 300);
