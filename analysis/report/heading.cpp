@@ -279,47 +279,8 @@ Value conditions_value(const ConditionSummary& summary) {
                 {"memory_errors", std::move(memory_errors)}};
 }
 
-// Variables of ranks that differ from rank 0's environment; null: not set.
-TablePtr environment_table(const RunHeader& header) {
-  TableOf<model::RankVariable> table(header.environment_of_ranks);
-  table.add("ranks", &model::RankVariable::ranks);
-  table.add("name", &model::RankVariable::name);
-  table.add("value", &model::RankVariable::value);
-  return table.table();
-}
-
-TablePtr imported_table(const RunHeader& header) {
-  TableOf<model::ImportedFile> table(header.imported);
-  table.add("path", &model::ImportedFile::path);
-  table.add("format", &model::ImportedFile::format);
-  table.add("version", &model::ImportedFile::version);
-  table.add("fingerprint", &model::ImportedFile::fingerprint);
-  table.add("trials", &model::ImportedFile::trials);
-  table.add("times", &model::ImportedFile::times);
-  table.add("remarks", &model::ImportedFile::remarks);
-  return table.table();
-}
-
-TablePtr memory_table(const model::Run& run) {
-  TableOf<MemorySplit> table(memory_splits(run));
-  table.add("setting", &MemorySplit::setting);
-  table.add("rank", &MemorySplit::rank);
-  table.add("context_bytes", &MemorySplit::context_bytes);
-  table.add("connecting_bytes", &MemorySplit::connecting_bytes);
-  table.add("buffer_bytes", &MemorySplit::buffer_bytes);
-  table.add("launching_bytes", &MemorySplit::launching_bytes);
-  return table.table();
-}
-
 Object run_value(const RunSummary& run, const ConditionSummary& conditions) {
   const RunHeader& header = run.header;
-  List hosts;
-  for (const model::HostInventory& host : header.hosts)
-    hosts.push_back(described(host));
-  List ranks;
-  for (const model::RankPlace& place : header.ranks)
-    ranks.emplace_back(
-        Object{{"rank", place.rank}, {"host", place.host}, {"device", place.device}});
   Object out{{"run_id", header.run_id},
              {"started_utc", header.started_utc},
              {"ncclprobe_version", header.ncclprobe_version},
@@ -329,29 +290,22 @@ Object run_value(const RunSummary& run, const ConditionSummary& conditions) {
              {"seed", header.seed},
              {"backend", header.backend},
              {"backend_reason", header.backend_reason},
-             {"environment", settings_value(header.environment)},
-             {"pinned", settings_value(header.pinned)},
+             {"environment", header.environment},
+             {"pinned", header.pinned},
              {"planned_trials", header.planned_trials},
              {"finished_trials", run.trials.size()},
              {"complete", static_cast<int>(run.trials.size()) >= header.planned_trials},
              {"conditions", conditions_value(conditions)},
-             {"ranks", std::move(ranks)},
-             {"hosts", std::move(hosts)}};
+             {"ranks", header.ranks},
+             {"hosts", header.hosts}};
   if (!header.imported.empty())
-    out.emplace_back("imported", imported_table(header));
+    out.emplace_back("imported", header.imported);
   if (!header.environment_of_ranks.empty())
-    out.emplace_back("environment_of_ranks", environment_table(header));
+    out.emplace_back("environment_of_ranks", header.environment_of_ranks);
   return out;
 }
 
 } // namespace
-
-List settings_value(const std::vector<model::Setting>& settings) {
-  List out;
-  for (const model::Setting& setting : settings)
-    out.emplace_back(Object{{"name", setting.name}, {"value", setting.value}});
-  return out;
-}
 
 Section heading_section(const RunSummary& run) {
   const RunHeader& header = run.header;
@@ -398,8 +352,8 @@ Section heading_section(const RunSummary& run) {
 Report run_heading(const RunSummary& run) {
   Report report{.sections = {heading_section(run)},
                 .data = {{"run", run_value(run, summarise_conditions(run))}}};
-  if (TablePtr memory = memory_table(run); memory->rows > 0)
-    report.data.emplace_back("memory", memory);
+  if (const std::vector<MemorySplit> splits = memory_splits(run); !splits.empty())
+    report.data.emplace_back("memory", splits);
   return report;
 }
 

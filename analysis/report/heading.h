@@ -27,9 +27,6 @@ bool is_synthetic(const model::Run& run);
 // " [SYNTHETIC]" for the end of a title, or nothing.
 std::string synthetic_mark(const model::Run& run);
 
-// [{"name": ..., "value": ...}]
-List settings_value(const std::vector<model::Setting>& settings);
-
 // The machine and software of the run, and its progress: the first section of its report.
 Section heading_section(const RunSummary& run);
 // The same for machines, and the memory of devices by use.

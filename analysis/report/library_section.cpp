@@ -28,15 +28,6 @@ void add_setting(std::vector<Block>& blocks, const SettingLibraries& one, std::s
     blocks.push_back(Text{"  Not as asked:", problem, 16});
 }
 
-TablePtr loaded_table(const SettingLibraries& one) {
-  TableOf<LoadedLibrary> table(one.loaded);
-  table.add("name", &LoadedLibrary::name);
-  table.add("version", &LoadedLibrary::version);
-  table.add("path", &LoadedLibrary::path);
-  table.add("ranks", &LoadedLibrary::ranks);
-  return table.table();
-}
-
 } // namespace
 
 Report library_report(const model::Run& run) {
@@ -46,7 +37,7 @@ Report library_report(const model::Run& run) {
     return {};
   table.add("setting", &SettingLibraries::setting);
   table.add("is_default", &SettingLibraries::is_default);
-  table.add("libraries", loaded_table);
+  table.add("libraries", &SettingLibraries::loaded);
   table.add("same_as_default", &SettingLibraries::as_default);
   table.add("problems", &SettingLibraries::problems);
   Report report{.data = {{"libraries", table.table()}}};

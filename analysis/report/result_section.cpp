@@ -222,7 +222,7 @@ TablePtr results_table(const RunFigures& figures) {
   };
   table.add("synthetic", [synthetic = is_synthetic(figures.run)](Row) { return synthetic; });
   table.add("setting", &SettingResult::setting);
-  table.add("settings", [](Row one) { return settings_value(one->settings); });
+  table.add("settings", [](Row one) { return one->settings; });
   table.add("is_default", &SettingResult::is_default);
   table.add("ranks", &SettingResult::ranks);
   add_label(

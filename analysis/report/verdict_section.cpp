@@ -112,7 +112,7 @@ TablePtr advice_table(std::vector<Advice> all) {
   table.add("first_bytes", [](Row one) { return one.setting->label.bytes; });
   table.add("last_bytes", &Advice::last_bytes);
   table.add("setting", [](Row one) { return one.setting->setting; });
-  table.add("settings", [](Row one) { return settings_value(one.setting->settings); });
+  table.add("settings", [](Row one) { return one.setting->settings; });
   table.add("best_speed_ratio", [](Row one) { return six_digits(one.best_ratio); });
   return table.table();
 }

@@ -19,6 +19,7 @@ struct LoadedLibrary {
   std::vector<int> ranks; // ascending
   bool operator==(const LoadedLibrary&) const = default;
 };
+NCCLPROBE_FIELDS(LoadedLibrary, name, version, path, ranks)
 
 struct SettingLibraries {
   std::string setting;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/fields.h"
 #include "model/run.h"
 
 #include <cstdint>
@@ -25,6 +26,8 @@ struct MemorySplit {
   std::optional<std::uint64_t> launching_bytes;
   bool operator==(const MemorySplit&) const = default;
 };
+NCCLPROBE_FIELDS(MemorySplit, setting, rank, context_bytes, connecting_bytes, buffer_bytes,
+                 launching_bytes)
 
 // By rank. `first`: a trial without a predecessor, needed for a prepared trial, whose own first
 // readings include the end of the trial before it.
