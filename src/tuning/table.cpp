@@ -23,6 +23,13 @@ constexpr std::string_view k_any = "any";
 constexpr int k_most_ranks = 10'000'000;
 constexpr double k_longest_us = 1e12;
 
+// "2.30.7", as the plugin compares it.
+bool is_release(std::string_view text) {
+  return std::ranges::count(text, '.') == 2 && text.find("..") == std::string_view::npos &&
+         !text.starts_with('.') && !text.ends_with('.') &&
+         text.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
 Result<void> read_header_line(Header& header, std::string_view line, const Place& place) {
   const std::size_t colon = line.find(": ");
   if (!line.starts_with("# ") || colon == std::string_view::npos)
@@ -42,6 +49,8 @@ Result<void> read_header_line(Header& header, std::string_view line, const Place
   value = line.substr(colon + 2);
   if (value != base::printable(value) || value.empty())
     return fail_at(place, "{}: the value is empty or has characters that do not print", key);
+  if (key == "nccl" && !is_release(value))
+    return fail_at(place, "nccl: '{}' is not a release such as 2.30.7", value);
   return {};
 }
 

@@ -83,7 +83,7 @@ struct Row {
 struct Header {
   std::string machine;
   std::string gpu;
-  std::string nccl; // "2.30.7"
+  std::string nccl; // "2.30.7", nothing else
   std::string driver;
   std::string date;
   std::string gain;      // of the measured time or bandwidth, as its maker writes it

@@ -120,6 +120,8 @@ NameJudgement judge_listed(std::string_view name) {
 NameJudgement judge_own(std::string_view name) {
   if (is_own_variable(name))
     return {};
+  if (name == "NCCLPROBE_TUNER_TABLE" || name == "NCCLPROBE_TUNER_HITS")
+    return {NameKind::foreign, "libncclprobe-tuner reads it"};
   std::string_view meant = base::most_similar(name, table::k_own);
   if (meant.empty() || base::edits_between(name, meant) > k_most_edits)
     return {NameKind::harmless, "no backend reads it"};

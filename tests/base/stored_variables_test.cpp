@@ -9,7 +9,8 @@ using namespace ncclprobe;
 TEST_CASE("values of known variables are stored") {
   for (const char* name :
        {"NCCL_ALGO", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "LD_LIBRARY_PATH", "UCX_TLS",
-        "NCCLPROBE_GLOO_ALGORITHM", "NVIDIA_VISIBLE_DEVICES", "NCCL_WORK_FIFO_BYTES"})
+        "NCCLPROBE_GLOO_ALGORITHM", "NCCLPROBE_TUNER_TABLE", "NVIDIA_VISIBLE_DEVICES",
+        "NCCL_WORK_FIFO_BYTES"})
     CHECK(base::stored_value(name, "7") == "7");
 }
 

@@ -30,6 +30,12 @@ TEST_CASE("a misspelt name finds the one that was meant") {
   }
 }
 
+TEST_CASE("the variables of the tuner plugin are its own, not misspelt ones of a backend") {
+  CHECK(judge_name("NCCLPROBE_TUNER_TABLE").kind == NameKind::foreign);
+  CHECK(judge_name("NCCLPROBE_TUNER_HITS").kind == NameKind::foreign);
+  CHECK_FALSE(is_own_variable("NCCLPROBE_TUNER_TABLE")); // it is a path
+}
+
 TEST_CASE("a name that lacks a part is another name") {
   NameJudgement timeout = judge_name("NCCL_TIMEOUT");
   CHECK(timeout.kind == NameKind::mistaken);
