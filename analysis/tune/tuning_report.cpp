@@ -222,6 +222,28 @@ TablePtr candidate_table(const Tuning& tuning) {
   return table.table();
 }
 
+// A candidate that took effect in process, beside the library's own choice there.
+struct MapRow {
+  std::string target;
+  std::string candidate;
+  double speed;
+};
+
+TablePtr choice_map(const Tuning& tuning) {
+  std::vector<MapRow> rows;
+  for (const search::Reason& one : tuning.outcome.reasons)
+    if (one.target && one.stage == search::Stage::screen && one.fate != Fate::failed &&
+        process_part(tuning.space, one.candidate) == default_candidate(tuning.space))
+      rows.push_back({tuning.space.targets[*one.target].name, to_text(tuning.space, one.candidate),
+                      one.speed});
+  TableOf<MapRow> table(std::move(rows));
+  table.add("target", &MapRow::target).titled("target").left();
+  table.add("candidate", &MapRow::candidate).titled("choice").left();
+  table.add("speed_ratio", [](const MapRow& row) { return six_digits(row.speed); })
+      .titled("speed against the library's choice", {Unit::ratio});
+  return table.table();
+}
+
 struct ParameterRow {
   const search::Parameter* parameter;
   const std::string* why;
@@ -318,6 +340,13 @@ Report tuning_report(const Tuning& given) {
       tried.add("", fmt::format("{} more were slower and left early. JSON has all.", slower), 2);
     tried.blocks.push_back(
         View{.table = candidates, .rows = std::move(rows), .most_rows = k_rows_shown});
+    if (const TablePtr map = choice_map(*tuning); map->rows > 0)
+      tried.charts.push_back({.kind = ChartKind::heat_map,
+                              .title = "Choices in process, as screened",
+                              .table = map,
+                              .x = "candidate",
+                              .y = "target",
+                              .value = "speed_ratio"});
     report.sections.push_back(std::move(tried));
   }
   Section space{"space", tuning->measured ? "What was tried" : "What would be tried"};
