@@ -289,7 +289,7 @@ Object data_of(const Tuning& tuning, const TablePtr& targets, const TablePtr& ca
   Object data{{"schema", "ncclprobe.tuning"},
               {"version", 1},
               {"recommended", is_recommended(tuning)},
-              {"settings", settings_value(tuning.delivered)},
+              {"settings", tuning.delivered},
               {"synthetic", tuning.synthetic},
               {"measured", tuning.measured},
               {"complete", outcome.complete},
@@ -302,7 +302,7 @@ Object data_of(const Tuning& tuning, const TablePtr& targets, const TablePtr& ca
               {"parameters", parameter_table(tuning)},
               {"transports", tuning.transports},
               {"notes", tuning.notes},
-              {"pinned", settings_value(tuning.pinned)},
+              {"pinned", tuning.pinned},
               {"left_out", tuning.not_in_space},
               {"files", tuning.files}};
   if (tuning.proof)

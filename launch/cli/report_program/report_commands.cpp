@@ -19,7 +19,8 @@ std::vector<Command> report_commands() {
           make_command<ImportOptions>(import_usage, import_files),
           make_command<PredictOptions>(predict_usage, predict_steps),
           make_command<ClaimOptions>(claim_usage, check_claim),
-          make_command<ExportOptions>(export_usage, export_trace),       reading(tuner_usage, tuner_command)};
+          make_command<ExportOptions>(export_usage, export_trace),
+          make_command<TunerOptions>(tuner_usage, tuner_command)};
 }
 
 } // namespace ncclprobe::cli

@@ -14,11 +14,11 @@
 #include "base/parse_enum.h"
 #include "base/text_layout.h"
 #include "base/version.h"
+#include "launch/cli/common/command_end.h"
 #include "launch/cli/files/report_files.h"
 
 #include <algorithm>
 #include <cstdlib>
-#include <ostream>
 
 namespace ncclprobe::cli {
 namespace {
@@ -156,31 +156,29 @@ analysis::Report report_of(const TunerOptions& options, const tuning::TableFile&
           .rows = table.table()};
 }
 
-int check_table(const TunerOptions& options, std::ostream& out, std::ostream& err) {
+int check_table(const TunerOptions& options) {
   std::vector<std::filesystem::path> inputs = options.hits;
   inputs.push_back(options.input);
   if (!options.run_file.empty())
     inputs.push_back(options.run_file);
   if (auto possible = check_output(options.output, inputs); !possible)
-    return complain(err, k_tuner_command, possible.error(), exit_code_of_output(possible.error()));
+    return complain_of_output(k_tuner_command, possible.error());
   auto file = tuning::read_table_file(options.input);
   if (!file)
-    return complain_of_input(err, k_tuner_command, file.error());
+    return complain_of_input(k_tuner_command, file.error());
   std::optional<model::Run> run;
   auto evidence = evidence_of(options, run);
   if (!evidence)
-    return complain_of_input(err, k_tuner_command, evidence.error());
+    return complain_of_input(k_tuner_command, evidence.error());
   auto checks = analysis::check_rows(*file, *evidence);
   if (!checks)
-    return complain_of_input(err, k_tuner_command, checks.error());
+    return complain_of_input(k_tuner_command, checks.error());
   const bool any_lost = std::ranges::any_of(*checks, [](const RowCheck& check) {
     return check.state == RowState::impossible || check.state == RowState::overridden;
   });
-  const int written = write_report(
-      report_of(options, *file, *evidence, std::move(*checks)),
-      base::value_or_throw(base::parse_enum<analysis::Format>(options.format, "format")),
-      options.output, out, err, k_tuner_command);
-  return written == base::k_exit_ok && any_lost ? base::k_exit_failures : written;
+  return deliver(report_of(options, *file, *evidence, std::move(*checks)),
+                 base::value_or_throw(base::parse_enum<analysis::Format>(options.format, "format")),
+                 options.output, any_lost ? base::k_exit_failures : base::k_exit_ok);
 }
 
 struct Converted {
@@ -201,27 +199,26 @@ Result<Converted> converted(const std::filesystem::path& input) {
   return Converted{to_text(from.table), std::move(from.remarks), from.table.rows.size()};
 }
 
-int convert_table(const TunerOptions& options, std::ostream& out, std::ostream& err) {
+int convert_table(const TunerOptions& options) {
   const base::Destination to{options.converted, options.output.overwrite};
   if (auto possible = check_output(to, {options.input}, "the converted file"); !possible)
-    return complain(err, k_tuner_command, possible.error(), exit_code_of_output(possible.error()));
+    return complain_of_output(k_tuner_command, possible.error());
   auto made = converted(options.input);
   if (!made)
-    return complain_of_input(err, k_tuner_command, made.error());
+    return complain_of_input(k_tuner_command, made.error());
   if (auto written = base::write_output_file(to, made->text); !written)
-    return complain(err, k_tuner_command, written.error(), exit_code_of_output(written.error()));
+    return complain_of_output(k_tuner_command, written.error());
   for (const std::string& remark : made->remarks)
     spdlog::warn("{}: {}", options.input.string(), remark);
-  out << fmt::format("{}: {}\n", options.converted.string(),
-                     base::count_of(made->rows, "row", "rows"));
-  return base::k_exit_ok;
+  return show(fmt::format("{}: {}\n", options.converted.string(),
+                          base::count_of(made->rows, "row", "rows")),
+              base::k_exit_ok);
 }
 
 } // namespace
 
-int tuner_command(const TunerOptions& options, std::ostream& out, std::ostream& err) {
-  return options.action == "convert" ? convert_table(options, out, err)
-                                     : check_table(options, out, err);
+int tuner_command(const TunerOptions& options) {
+  return options.action == "convert" ? convert_table(options) : check_table(options);
 }
 
 } // namespace ncclprobe::cli

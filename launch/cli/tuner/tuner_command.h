@@ -5,7 +5,6 @@
 #include "launch/cli/common/usage.h"
 
 #include <filesystem>
-#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -22,6 +21,6 @@ Usage tuner_usage(TunerOptions& into);
 
 // `ncclprobe tuner check`: what becomes of each row of a tuner table. `ncclprobe tuner convert`:
 // from and to the configuration of NVIDIA's example tuner. Returns the exit code.
-int tuner_command(const TunerOptions& options, std::ostream& out, std::ostream& err);
+int tuner_command(const TunerOptions& options);
 
 } // namespace ncclprobe::cli
