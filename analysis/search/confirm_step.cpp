@@ -11,6 +11,31 @@ double worth_confirming(const Options& options) {
   return 1 + options.min_gain / 2;
 }
 
+Judgement ConfirmStep::judgement() const {
+  Judgement out = judgement_;
+  if (out.table.empty()) {
+    Finalists none;
+    none.in_process.resize(progress_.space.targets.size());
+    out = judge(progress_.space, none, {progress_.floor, {}}, progress_.options.min_gain, k_alpha);
+  }
+  auto add_missing = [&](const Candidate& candidate, std::optional<std::size_t> target) {
+    const bool has_reason = std::ranges::any_of(out.reasons, [&](const Reason& reason) {
+      return reason.candidate == candidate && reason.target == target;
+    });
+    if (!has_reason && progress_.allowed(candidate, target))
+      out.reasons.push_back({.candidate = candidate,
+                             .target = target,
+                             .fate = Fate::unfinished,
+                             .stage = Stage::confirm});
+  };
+  if (progress_.process)
+    add_missing(*progress_.process, {});
+  for (std::size_t target = 0; target < progress_.in_process.size(); ++target)
+    for (const Candidate& one : progress_.in_process[target])
+      add_missing(one, target);
+  return out;
+}
+
 TrialRequest ConfirmStep::trial_under(const Candidate& process) {
   TrialRequest trial{.stage = Stage::confirm, .process = process};
   for (std::size_t target = 0; target < progress_.space.targets.size(); ++target) {

@@ -23,7 +23,8 @@ public:
   std::vector<std::vector<TrialRequest>> next() override;
   void learn(const std::vector<Block>& blocks) override;
 
-  const Judgement& judgement() const { return judgement_; }
+  // Finalists that no look reached are unfinished.
+  Judgement judgement() const;
 
 private:
   Finalists finalists() const { return {progress_.process, progress_.in_process}; }

@@ -54,13 +54,7 @@ public:
   }
 
   Outcome outcome() const {
-    Judgement judgement = confirm_.judgement();
-    if (judgement.table.empty()) { // no finalist was confirmed
-      Finalists none;
-      none.in_process.resize(progress_.space.targets.size());
-      judgement = judge(progress_.space, none, {progress_.floor, {}}, progress_.options.min_gain,
-                        ConfirmStep::k_alpha);
-    }
+    const Judgement judgement = confirm_.judgement();
     Outcome out;
     out.complete = at_ == steps_.size() && progress_.complete;
     out.settings = judgement.settings;

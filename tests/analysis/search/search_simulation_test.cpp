@@ -97,27 +97,31 @@ std::vector<Kind> kinds_of_noise() {
       {"1% between processes, 0.5% of each cell", [](Noise& one) { return 0.01 * one.normal(); },
        [](Noise& one, int) { return 0.005 * one.normal(); }},
       {"one process in ten 20% faster", [](Noise& one) { return one.happens(0.1) ? -0.2 : 0.0; },
-       [](Noise& one, int) { return 0.01 * one.normal(); }}};
+       [](Noise& one, int) { return 0.01 * one.normal(); }},
+      {"each cell has two speeds, 10% faster or slower than the mean", noise::nothing,
+       [](Noise& one, int) { return one.happens(0.5) ? 0.1 : -0.1; }}};
 }
 
 bool has_winner(const Outcome& outcome) {
   return outcome.settings.proven || std::ranges::any_of(outcome.table, &Decision::proven);
 }
 
-int false_winners(const Kind& kind, int tunes) {
-  const Surface surface = flat_surface(kind);
+int false_winners(const Kind& kind, std::size_t targets, int tunes) {
+  Surface surface = flat_surface(kind);
+  surface.space.targets.resize(targets);
   int sum = 0;
   for (int i = 0; i < tunes; ++i)
     sum += has_winner(run_search(surface, {}, k_first_seed + static_cast<std::uint64_t>(i)));
   return sum;
 }
 
-std::vector<int> false_winners_of_each_kind(int tunes) {
+std::vector<int> false_winners_of_each_kind(std::size_t targets, int tunes) {
   const std::vector<Kind> kinds = kinds_of_noise();
   std::vector<std::future<int>> parts;
   for (const Kind& kind : kinds)
-    parts.push_back(
-        std::async(std::launch::async, [&kind, tunes] { return false_winners(kind, tunes); }));
+    parts.push_back(std::async(std::launch::async, [&kind, targets, tunes] {
+      return false_winners(kind, targets, tunes);
+    }));
   std::vector<int> out;
   for (auto& part : parts)
     out.push_back(part.get());
@@ -127,11 +131,12 @@ std::vector<int> false_winners_of_each_kind(int tunes) {
 } // namespace
 
 TEST_CASE("a search finds the best of surfaces with traps within its time") {
-  constexpr int k_seeds = 4;
+  constexpr int k_seeds = 10;
+  constexpr int k_least_good = 6; // on the hardest: drift and throttling
   const auto all = tallies(k_seeds, Strategy::model);
   for (const Tally& one : all) {
     INFO(one.name << ", worst " << one.worst << ", share " << one.share);
-    CHECK(one.good >= k_seeds - 1);
+    CHECK(one.good >= k_least_good);
   }
   CHECK(percent_good(all) >= 90);
 }
@@ -139,7 +144,7 @@ TEST_CASE("a search finds the best of surfaces with traps within its time") {
 TEST_CASE("a search rarely has a winner where nothing is better") {
   constexpr int k_tunes = 8; // of each kind
   int sum = 0;
-  for (int one : false_winners_of_each_kind(k_tunes))
+  for (int one : false_winners_of_each_kind(3, k_tunes))
     sum += one;
   CHECK(sum <= 2);
 }
@@ -164,14 +169,17 @@ TEST_CASE("a search keeps its promise on 8 surfaces and in 1,000 flat tunes of e
                         percent_good(by_descent));
   CHECK(percent_good(by_model) >= k_least_percent);
 
-  tables +=
-      "\n| scatter of processes, nothing is better | tunes with a false winner |\n|---|---|\n";
+  tables += "\nTunes with a false winner, where nothing is better:\n\n"
+            "| scatter of processes | 3 targets | 1 target |\n|---|---|---|\n";
   const std::vector<Kind> kinds = kinds_of_noise();
-  const std::vector<int> counts = false_winners_of_each_kind(k_flat);
+  const std::vector<int> of_three = false_winners_of_each_kind(3, k_flat),
+                         of_one = false_winners_of_each_kind(1, k_flat);
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     INFO(kinds[i].name);
-    CHECK(counts[i] <= k_most_false);
-    tables += fmt::format("| {} | {} of {} |\n", kinds[i].name, counts[i], k_flat);
+    CHECK(of_three[i] <= k_most_false);
+    CHECK(of_one[i] <= k_most_false);
+    tables += fmt::format("| {} | {} of {} | {} of {} |\n", kinds[i].name, of_three[i], k_flat,
+                          of_one[i], k_flat);
   }
 
   const std::string begin = "<!-- made by tests/analysis/search/search_simulation_test.cpp -->\n\n";

@@ -206,6 +206,25 @@ TEST_CASE("a search keeps its budget, and says that it was cut short") {
   CHECK(!logged(small_surface(), {.budget_s = 20}).outcome.complete);
 }
 
+TEST_CASE("finalists that were not confirmed are unfinished") {
+  const Surface surface = small_surface();
+  SimulatedMachine machine(surface, 1);
+  Search search(surface.space, {});
+  auto trials = search.next();
+  while (trials.front().stage != Stage::confirm) {
+    for (const TrialRequest& trial : trials)
+      search.learn(trial, machine.run(trial));
+    trials = search.next();
+  }
+  const Outcome outcome = search.outcome();
+  CHECK(!outcome.complete);
+  CHECK(!outcome.settings.proven);
+  for (const Candidate& finalist : {Candidate{1, 0, 0}, Candidate{1, 0, 2}}) {
+    REQUIRE(reason_of(outcome, finalist));
+    CHECK(reason_of(outcome, finalist)->fate == Fate::unfinished);
+  }
+}
+
 TEST_CASE("the outcome before the first trial keeps the default") {
   const Search search(small_surface().space, {});
   const Outcome outcome = search.outcome();

@@ -41,10 +41,7 @@ TrialResult SimulatedMachine::run(const TrialRequest& request) {
     result.seconds += k_cell_s * request.effort;
     auto [of_cell, is_new] = of_cells.try_emplace({cell.target, cell.candidate}, 0);
     if (is_new) {
-      int number = static_cast<int>(cell.target);
-      for (int value : cell.candidate)
-        number = number * 7 + value;
-      of_cell->second = surface_.kind.of_cell(noise_, number);
+      of_cell->second = surface_.kind.of_cell(noise_, static_cast<int>(cell.target));
     }
     out.time_ns = 1e5 * std::exp(surface_.log_time(cell.candidate, cell.target) + of_process +
                                  of_drift + of_cell->second +

@@ -128,7 +128,7 @@ Surface interaction(std::uint64_t seed) {
 }
 
 Surface two_speeds_of_cells(std::uint64_t seed) {
-  return additive("two speeds of each cell", mixed_space(4, 4),
+  return additive("two speeds of each cell, 3% apart", mixed_space(4, 4),
                   {{0, -0.2, 0.1, 0}, {0, -0.15, 0.2, 0.4}, {0, 0.3, -0.1}, {0, 0.1, -0.1, 0.05}},
                   seed, analysis::simulation::k_near);
 }
