@@ -89,21 +89,28 @@ std::string describe(const workload::Plan& plan) {
   out += "\n" + table.render(2);
   out += fmt::format("\nCells of each trial:\n");
   using Align = base::TextTable::Align;
-  base::TextTable cells({{"workload", Align::left},
-                         {"size"},
-                         {"type"},
-                         {"op"},
-                         {"placement"},
-                         {"variant", Align::left},
-                         {"in process", Align::left}});
-  for (const model::Cell& cell : first.cells)
-    base::add_wrapped_row(
-        cells,
-        {cell.label.workload(), size_of(cell.label), std::string(to_string(cell.label.type)),
-         std::string(to_string(cell.label.op)), std::string(to_string(cell.label.placement)),
-         cell.label.variant(), model::label_of(cell.settings)},
-        {0, 0, 0, 0, 0, 40, 40});
-  cells.leave_out_columns_of(model::label_of({}));
+  std::vector<base::TextTable::Column> columns{
+      {"workload", Align::left}, {"size"}, {"type"}, {"op"}, {"placement"},
+      {"variant", Align::left}};
+  const bool in_process = std::ranges::any_of(
+      first.cells, [](const model::Cell& cell) { return !cell.settings.empty(); });
+  if (in_process)
+    columns.push_back({"in process", Align::left});
+  base::TextTable cells(columns);
+  for (const model::Cell& cell : first.cells) {
+    std::vector<std::string> row{cell.label.workload(),
+                                 size_of(cell.label),
+                                 std::string(to_string(cell.label.type)),
+                                 std::string(to_string(cell.label.op)),
+                                 std::string(to_string(cell.label.placement)),
+                                 cell.label.variant()};
+    std::vector<int> widths{0, 0, 0, 0, 0, 40};
+    if (in_process) {
+      row.push_back(model::label_of(cell.settings));
+      widths.push_back(40);
+    }
+    base::add_wrapped_row(cells, row, widths);
+  }
   out += fmt::format("{}", cells.render(2));
   for (const model::Setting& pinned : plan.pinned)
     out += base::paragraph("pinned:",

@@ -61,6 +61,9 @@ bool can_be_delivered(const std::vector<model::Setting>& of_cells) {
 
 Result<void> make_folder(const std::filesystem::path& folder) {
   std::error_code error;
+  if (std::filesystem::exists(folder, error) && !std::filesystem::is_directory(folder, error))
+    return fail({Errc::invalid_argument, folder.string() + " exists already, and is no folder",
+                 "name a folder with --output"});
   std::filesystem::create_directories(folder, error);
   if (error)
     return fail({Errc::io,

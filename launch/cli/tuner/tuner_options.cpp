@@ -51,7 +51,7 @@ Usage tuner_usage(TunerOptions& into) {
           {{option(
                 "action", "ACTION", into.action, choice_words({"check", "convert"}),
                 "check: say what becomes of each row; convert: from or to NVIDIA's example tuner",
-                {.positional = true, .required = true}),
+                {.example = "check", .positional = true, .required = true}),
             option("table", "TABLE", into.input, path_words("table.csv"),
                    "Tuner table; convert also reads NVIDIA's configuration",
                    {.positional = true, .required = true}),

@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import resource
+import shutil
 import signal
 import unittest
 
@@ -15,6 +16,7 @@ from program_test_case import BIN, LARGE, SMALL, ProgramTest
 
 WORKERS = os.environ["NCCLPROBE_TEST_WORKERS"]
 PAGE = pathlib.Path(__file__).parents[4] / "docs/troubleshooting.md"
+EXAMPLES = pathlib.Path(__file__).parents[4] / "examples"
 RUN = ["--backend", "host", *SMALL, "--no-sweep", "--repeat", "1"]
 TEXT_COMMANDS = (["report", "run.h5"], ["predict", "run.h5", "--ranks", "8"], ["claim", "run.h5", "--setting", "NCCL_ALGO=Ring"],
                  ["export", "run.h5", "--chrome", "trace.json"], ["--resume", "run.h5"])
@@ -69,6 +71,7 @@ class ExitCodes(ProgramTest):
     def test_2_and_7_of_every_option_that_names_a_file(self):
         """By the table of options. What a model or an interpreter is called may be no file."""
         (self.folder / "there.json").write_text("kept")
+        shutil.copy(EXAMPLES / "tuner_table.csv", self.folder / "table.csv")
         for command in json.loads(self.run_program("help", "--format", "json").stdout)["commands"]:
             for option in command["options"]:
                 required = [word for one in command["options"] if one["required"] and one is not option
