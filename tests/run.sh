@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: The ncclprobe authors
 # SPDX-License-Identifier: Apache-2.0
 
-# The whole check of a checkout: packages, build, format, tests, fuzzers. The last line says how many tests passed,
+# The whole check of a checkout: packages, build, format, tests. The last line says how many tests passed,
 # failed and were skipped; the exit code is 0 only if tests ran, none failed, no fuzzer found
-# anything and the format is right.
+# anything (--full) and the format is right.
 set -euo pipefail
 
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -13,7 +13,7 @@ cd "$source_dir"
 usage() {
   cat <<END
 Usage: tests/run.sh [--full] [--host | --nvidia]
-  --full    the slow tests too, the benchmarks compiled, and all tests once more with AddressSanitizer and UBSan
+  --full    the slow tests too, the benchmarks compiled, all tests once more with AddressSanitizer and UBSan, and the fuzzers
   --host    build without the NVIDIA backend even if nvcc is there
   --nvidia  build with it, and stop if that cannot be done
   --help    print this and stop
@@ -58,17 +58,8 @@ echo "== format"
 tests/check_format.sh || trouble=yes
 
 results=()
-fuzz=""
 programs=""
-trap 'kill $fuzz $programs 2>/dev/null || true' EXIT
-# Two seconds each find a fuzzer that no longer links, and a reader that a change broke outright. Tests mostly wait for
-# processes: the fuzzers are compiled meanwhile, and give way to them.
-start_fuzzers() {
-  if [ -z "$fuzz" ] && command -v clang++ >/dev/null; then
-    nice -n 19 tests/fuzz/run.sh 2 >build/fuzz.txt 2>&1 &
-    fuzz=$!
-  fi
-}
+trap 'kill $programs 2>/dev/null || true' EXIT
 # Configures, builds and tests one preset; the results go to build/<preset>/*.xml. A failed test does
 # not stop it: the final count reports it. The tests of the programs mostly wait for processes. They run
 # while the other tests are compiled.
@@ -82,7 +73,6 @@ check() {
     --output-junit "$build/programs.xml" >"$build/programs.txt" 2>&1 &
   programs=$!
   nice -n 10 cmake --build --preset "$name" || trouble=yes
-  start_fuzzers
   echo "== test $name"
   # Half of the tests' time is waiting: more at once than two cores have.
   ctest --preset "$name" --parallel 3 --label-exclude "^(program|$left_out)\$" --output-junit "$build/others.xml" || trouble=yes
@@ -97,14 +87,14 @@ else
   check "$preset" slow || trouble=yes
 fi
 
-echo "== fuzz"
-if [ -n "$fuzz" ]; then
-  wait "$fuzz" || trouble=yes
-  cat build/fuzz.txt
-elif command -v clang++ >/dev/null; then
-  echo "fuzz: not run, the build failed"
-else
-  echo "fuzz: not run, there is no clang++"
+# Twenty seconds each find a fuzzer that no longer links, and a reader that a change broke outright.
+if [ "$full" = yes ]; then
+  echo "== fuzz"
+  if command -v clang++ >/dev/null; then
+    tests/fuzz/run.sh 20 || trouble=yes
+  else
+    echo "fuzz: not run, there is no clang++"
+  fi
 fi
 
 if ! python3 tests/support/count_results.py "${results[@]}"; then
