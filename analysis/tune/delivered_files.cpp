@@ -5,6 +5,7 @@
 
 #include "analysis/results/export_line.h"
 #include "base/shell_word.h"
+#include "base/units.h"
 
 #include <fmt/ranges.h>
 
@@ -133,6 +134,31 @@ std::optional<std::string> config_code(const Delivery& delivery) {
          *lines;
 }
 
+// Lines of PyTorch for the options of a step.
+struct TorchStep {
+  std::string options;   // of the process group
+  std::string arguments; // of DistributedDataParallel
+  std::string hook;
+};
+
+TorchStep torch_step(const std::vector<Setting>& step_options) {
+  TorchStep step;
+  for (const Setting& one : step_options) {
+    if (one.name == "bucket")
+      step.arguments = fmt::format(
+          ", bucket_cap_mb={:g}",
+          static_cast<double>(base::value_or_throw(base::parse_bytes(one.value))) / (1 << 20));
+    else if (one.name == "comm-priority")
+      step.options = "options.is_high_priority_stream = True\n";
+    else if (one.name == "compress")
+      step.hook =
+          fmt::format("from torch.distributed.algorithms.ddp_comm_hooks import default_hooks\n"
+                      "model.register_comm_hook(None, default_hooks.{}_compress_hook)\n",
+                      one.value == "f16" ? "fp16" : one.value);
+  }
+  return step;
+}
+
 std::optional<std::string> torch_code(const Delivery& delivery) {
   auto lines = lines_of(delivery.environment, [](const Setting& one) -> std::optional<std::string> {
     const ConfigField* field = config_field(one);
@@ -141,27 +167,34 @@ std::optional<std::string> torch_code(const Delivery& delivery) {
                                            config_value(*field, one)))
                : std::nullopt;
   });
-  if (!lines)
+  if (!lines && delivery.step_options.empty())
     return std::nullopt;
+  const TorchStep step = torch_step(delivery.step_options);
   return also_needed(delivery.environment, true, "#") +
-         "import torch.distributed as dist\n\n"
+         "import torch.distributed as dist\n"
+         "from torch.nn.parallel import DistributedDataParallel\n\n"
          "options = dist.ProcessGroupNCCL.Options()\n" +
-         *lines + "dist.init_process_group(\"nccl\", pg_options=options)\n";
+         lines.value_or("") + step.options +
+         "dist.init_process_group(\"nccl\", pg_options=options)\n"
+         "model = DistributedDataParallel(model" +
+         step.arguments + ")\n" + step.hook;
 }
 
 } // namespace
 
 std::vector<DeliveredFile> delivered_files(const Delivery& delivery) {
   std::vector<DeliveredFile> files;
-  if (delivery.environment.empty())
+  if (delivery.environment.empty() && delivery.step_options.empty())
     return files;
   auto add = [&](const char* name, const char* mark, std::optional<std::string> content) {
     if (content)
       files.push_back({name, commented(delivery.about, mark) + *content});
   };
   add("nccl.conf", "#", conf_file(delivery));
-  add("settings.sh", "#", shell_file(delivery));
-  add("launch.txt", "#", launch_lines(delivery));
+  if (!delivery.environment.empty()) {
+    add("settings.sh", "#", shell_file(delivery));
+    add("launch.txt", "#", launch_lines(delivery));
+  }
   add("nccl_config.c", "//", config_code(delivery));
   add("ddp.py", "#", torch_code(delivery));
   return files;

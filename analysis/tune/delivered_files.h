@@ -13,8 +13,10 @@ namespace ncclprobe::analysis::tune {
 
 // Settings that all ranks of a job get, and what is known of them.
 struct Delivery {
-  std::vector<model::Setting> environment; // none: the defaults are kept
-  tuning::Header about;                    // the head of every file
+  std::vector<model::Setting> environment;
+  // Of a training step, as `ncclprobe run` names them: "bucket" "50M", "comm-priority", "compress".
+  std::vector<model::Setting> step_options;
+  tuning::Header about; // the head of every file
 };
 
 struct DeliveredFile {
@@ -25,7 +27,8 @@ struct DeliveredFile {
 // The settings in every form in which a job can take them: nccl.conf (NCCL_CONF_FILE; variables of
 // NCCL alone), settings.sh (a shell sources it), launch.txt (lines for mpirun, Slurm and torchrun
 // to copy), nccl_config.c (fields of ncclConfig_t) and ddp.py (arguments of PyTorch). A form that
-// can hold no setting is left out. Nothing to set: no files.
+// can hold no setting is left out. Options of training steps are arguments of PyTorch
+// alone. Nothing to set: no files.
 std::vector<DeliveredFile> delivered_files(const Delivery& delivery);
 
 } // namespace ncclprobe::analysis::tune

@@ -28,6 +28,7 @@ struct Tuning {
   bool synthetic = false;
 
   std::vector<model::Setting> delivered; // to all ranks; none: keep the defaults
+  std::vector<model::Setting> variables; // those of them that the environment can hold
   std::optional<DeliveryProof> proof;    // of them
   std::filesystem::path folder;
   std::vector<std::string> files; // in it

@@ -72,12 +72,12 @@ std::int64_t candidates_tried(const search::Outcome& outcome) {
   return static_cast<std::int64_t>(tried.size());
 }
 
-// Of all values of all parameters, for each target.
-double combinations(const search::Space& space) {
+// Of all values of all parameters, for each target; at most 10^18.
+std::uint64_t combinations(const search::Space& space) {
   double product = 1;
   for (const search::Parameter& one : space.parameters)
     product *= static_cast<double>(one.values.size());
-  return product;
+  return static_cast<std::uint64_t>(std::min(product, 1e18));
 }
 
 Section answer_section(const Tuning& tuning) {
@@ -87,7 +87,7 @@ Section answer_section(const Tuning& tuning) {
   std::vector<Finding> findings;
   if (!tuning.measured) {
     findings.push_back({&k_would_try,
-                        {{"combinations", base::format_number(combinations(tuning.space))},
+                        {{"combinations", grouped(combinations(tuning.space))},
                          {"targets", count_of(tuning.space.targets.size(), "target", "targets")},
                          {"budget", base::format_duration(1e9 * tuning.budget_s)}}});
   } else if (is_recommended(tuning)) {
@@ -116,8 +116,8 @@ Section answer_section(const Tuning& tuning) {
   if (tuning.synthetic)
     findings.push_back({&k_synthetic_numbers});
   section.blocks.push_back(Findings{"Answer", std::move(findings), k_hang});
-  if (is_recommended(tuning))
-    section.blocks.push_back(Code{{export_line(tuning.delivered)}, k_hang});
+  if (is_recommended(tuning) && !tuning.variables.empty())
+    section.blocks.push_back(Code{{export_line(tuning.variables)}, k_hang});
   return section;
 }
 

@@ -15,6 +15,7 @@ struct TuneOptions : RunOptions {
   std::int64_t time_ns = 600'000'000'000;
   double min_gain = 0.02;
   std::filesystem::path folder = "tuned";
+  bool with_compression = false; // of gradients: it changes results
   bool dry_run = false;
 };
 

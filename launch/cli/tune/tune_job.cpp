@@ -86,6 +86,7 @@ workload::TuningGround TuneJob::ground() const {
   ground.environment = {request_.environment.begin(), request_.environment.end()};
   ground.overrides = options_.overrides;
   ground.targets = cells_->targets();
+  ground.with_compression = options_.with_compression;
   return ground;
 }
 
@@ -214,6 +215,10 @@ Result<CandidateSettings> TuneJob::delivery_with_table() {
   const analysis::tune::TunedShape shape{session_.layout.ranks(),
                                          static_cast<int>(session_.layout.hosts.size())};
   tuning::Table table{header(nullptr), tuned_rows(tuning_.space, tuning_.outcome, labels(), shape)};
+  // Options of a training step belong to the step, whose decision is a row of its own.
+  for (const analysis::search::Decision& one : tuning_.outcome.table)
+    if (one.proven && delivery.step_options.empty())
+      delivery.step_options = settings_of(settings_, one.candidate).step_options;
   if (table.rows.empty())
     return delivery;
   const std::filesystem::path file = std::filesystem::absolute(options_.folder / k_table_file);
@@ -299,6 +304,7 @@ std::optional<Job> TuneJob::proof_job() {
   }
   delivered_ = std::move(*delivery);
   tuning_.delivered = all_of(delivered_);
+  tuning_.variables = delivered_.variables;
   if (tuning_.delivered.empty())
     return std::nullopt;
   Job job;
@@ -314,6 +320,7 @@ std::optional<Job> TuneJob::proof_job() {
 Result<void> TuneJob::write_files() {
   analysis::tune::Delivery delivery;
   delivery.environment = delivered_.variables;
+  delivery.step_options = delivered_.step_options;
   delivery.about = header(&*tuning_.proof->all);
   for (const auto& [name, content] : analysis::tune::delivered_files(delivery)) {
     NCCLPROBE_TRY(base::write_file_atomically(options_.folder / name, content));

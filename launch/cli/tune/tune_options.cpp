@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "base/exit_code.h"
 #include "launch/cli/common/common_options.h"
 #include "launch/cli/job/run_options.h"
 #include "launch/cli/tune/tune_command.h"
@@ -34,7 +35,9 @@ Usage tune_usage(TuneOptions& into) {
                    {"ncclprobe tune --for ddp:gpt2-124m -o tuned-gpt2",
                     "for the time of a training step"},
                    {". tuned/settings.sh", "use what was found"}},
-      .exits = measurement_exits("the launch does not fit the machine"),
+      .exits = {{base::k_exit_nothing, "nothing could be measured"},
+                {base::k_exit_environment, "the launch does not fit the machine"},
+                {base::k_exit_interrupted, "interrupted"}},
       .options = joined(
           {in_group("What is tuned",
                     {repeated("for", "TARGET", into.targets, tune_target_words(),
@@ -44,9 +47,11 @@ Usage tune_usage(TuneOptions& into) {
                      option("plan", "FILE", into.plan_file, text_words("sweep.toml"),
                             "Tune for the cells of this plan file (TOML)", {.excludes = {"for"}}),
                      option("budget", "TIME", into.time_ns, duration_words(),
-                            "Time limit of the whole, with the proof"),
+                            "Time limit of the whole, with the proof", {.initial = "10m"}),
                      option("min-gain", "SHARE", into.min_gain, share_words(),
                             "A smaller gain is not worth a setting", {.initial = "2%"}),
+                     flag("with-compression", into.with_compression,
+                          "Training steps: try compressed gradients too, which rounds them"),
                      repeated("override", "NAME", into.overrides, text_words("NCCL_ALGO"),
                               "Tune this variable even if the environment sets it")}),
            in_group("Where", {backend_option(into.backend), ranks_option(into.ranks, k_most),

@@ -12,10 +12,11 @@ using namespace ncclprobe::analysis::tune;
 
 namespace {
 
-std::map<std::string, std::string> files_of(const std::vector<model::Setting>& environment) {
+std::map<std::string, std::string> files_of(const std::vector<model::Setting>& environment,
+                                            const std::vector<model::Setting>& step_options = {}) {
   std::map<std::string, std::string> files;
   for (const DeliveredFile& one :
-       delivered_files({environment, {.gpu = "2 H200", .gain = "1.10x"}}))
+       delivered_files({environment, step_options, {.gpu = "2 H200", .gain = "1.10x"}}))
     files[one.name] = one.content;
   return files;
 }
@@ -68,4 +69,13 @@ TEST_CASE("NCCL's file says which variables have to be exported beside it") {
   CHECK(has_line(files["nccl.conf"], "NCCL_PROTO=LL"));
   CHECK_FALSE(has_line(files["nccl.conf"], "NCCLPROBE_TUNER_TABLE=/a b/table.csv"));
   CHECK(files["nccl.conf"].find("NCCLPROBE_TUNER_TABLE='/a b/table.csv'") != std::string::npos);
+}
+
+TEST_CASE("options of training steps are arguments of PyTorch, and of nothing else") {
+  auto files = files_of({}, {{"bucket", "50M"}, {"comm-priority", "5"}, {"compress", "bf16"}});
+  REQUIRE(files.size() == 1);
+  CHECK(has_line(files["ddp.py"], "model = DistributedDataParallel(model, bucket_cap_mb=50)"));
+  CHECK(has_line(files["ddp.py"], "options.is_high_priority_stream = True"));
+  CHECK(has_line(files["ddp.py"],
+                 "model.register_comm_hook(None, default_hooks.bf16_compress_hook)"));
 }

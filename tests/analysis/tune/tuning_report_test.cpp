@@ -52,6 +52,10 @@ TEST_CASE("only what is recommended is there to paste") {
   Tuning lost = tuning_with_gain();
   lost.proof->wrong_data = true;
   CHECK_FALSE(has_export(lost));
+  Tuning of_a_step = tuning_with_gain();
+  of_a_step.delivered = {{"bucket", "50M"}};
+  of_a_step.variables.clear();
+  CHECK_FALSE(has_export(of_a_step));
 }
 
 TEST_CASE("a budget that ended the search and synthetic numbers are told") {

@@ -71,7 +71,7 @@ Tuning tuning_with_gain() {
                                     .needed = 1.02,
                                     .processes = 5});
   tuning.outcome.disturbances = {{.trial = 3, .ratio = 1.4, .limit = 1.05}};
-  tuning.delivered = {{"NCCL_MIN_CTAS", "32"}};
+  tuning.delivered = tuning.variables = {{"NCCL_MIN_CTAS", "32"}};
   const RatioTest test{.ratio = 1.075, .interval = {1.05, 1.1}, .p = 0.0001};
   tuning.proof = DeliveryProof{
       .all = test, .each = {test, test}, .default_processes = 10, .delivery_processes = 5};

@@ -39,6 +39,20 @@ class Tune(ProgramTest):
         shown = self.tune(*ON_CPU, "--dry-run", "--override", "NCCLPROBE_GLOO_ALGORITHM", **pinned)
         self.assertEqual([one["parameter"] for one in shown["parameters"]], ["algorithm", "chunk_bytes"])
 
+    def test_a_training_step_has_options_of_its_own_and_compression_only_if_asked_for(self):
+        step = ["--backend", "synthetic", "--ranks", "2", "--for", "ddp:linear:256x4", "--dry-run"]
+        usual = [one["parameter"] for one in self.tune(*step)["parameters"]]
+        self.assertEqual(usual[:2], ["bucket", "comm-priority"])
+        asked = [one["parameter"] for one in self.tune(*step, "--with-compression")["parameters"]]
+        self.assertEqual(set(asked) - set(usual), {"compress"})
+
+    def test_the_proof_of_a_step_is_about_its_options_too(self):
+        found = self.tune("--backend", "synthetic", "--ranks", "2", "--for", "ddp:linear:256x4", "--seed", "2",
+                          "--budget", "60s")
+        self.assertTrue(found["recommended"], found)
+        self.assertEqual(len(found["targets"]), 1)
+        self.assertIn("proof.h5", self.files())
+
     def test_a_gain_is_found_proven_and_delivered(self):
         found = self.tune(*SYNTHETIC, "--budget", "1m")
         self.assertTrue(found["recommended"], found)
