@@ -218,10 +218,6 @@ std::vector<double> means_over(const std::vector<const CellComparison*>& cells,
 
 } // namespace
 
-bool is_comparable(Reason reason) {
-  return reason == Reason::none || reason >= Reason::one_process;
-}
-
 int RunComparison::count(CellVerdict verdict) const {
   return static_cast<int>(std::ranges::count(cells, verdict, &CellComparison::verdict));
 }

@@ -47,7 +47,6 @@ enum class Reason {
   no_noise_floor, // the run has no A/A comparison
   too_noisy,
 };
-bool is_comparable(Reason reason);
 
 struct Request {
   // The smallest difference that matters, as a share: 0.05 is 5%.

@@ -81,11 +81,13 @@ void check_mtu(const std::vector<HostAddress>& addresses, CheckResults& into) {
     return;
   into.add({"D18",
             CheckStatus::warn,
-            {"mtu_differs", "hosts send packets of different sizes (MTU)"},
+            {"mtu_differs",
+             "hosts send packets of different sizes (MTU)",
+             {{"smallest", *sizes.begin()}}},
             lines_of(addresses),
             "if a device between them drops large packets, small messages work and large ones "
             "hang; the smaller size is also slower",
-            fmt::format("ip link set dev NAME mtu {} where it differs", *sizes.begin())});
+            "ip link set dev NAME mtu {smallest} where it differs"});
 }
 
 // Programs that listen under a host's name may get the loopback address, which no other host
@@ -180,11 +182,10 @@ void check_connections(const Case& one, CheckResults& into) {
     into.add({"D18", CheckStatus::fail,
               What("ranks_cannot_connect",
                    "ranks cannot connect over the interfaces that {library} would choose",
-                   {{"library", library}}),
+                   {{"library", library}, {"variable", variable}}),
               broken, "the start hangs until its retries are exhausted",
-              fmt::format("check links, firewalls and routes between these addresses (ip -br link; "
-                          "ip route get ADDRESS; nft list ruleset); or export {}=NAME",
-                          variable),
+              "check links, firewalls and routes between these addresses (ip -br link; "
+              "ip route get ADDRESS; nft list ruleset); or export {variable}=NAME",
               ranks, hosts});
   else if (!one.connections.empty())
     into.add({"D18", CheckStatus::ok,

@@ -50,13 +50,25 @@ struct What {
   bool operator==(const What&) const = default;
 };
 
+// What a result costs, or its fix: a literal, in which "{name}" stands for a value of its What.
+struct Words {
+  Words() = default;
+  Words(const char* literal) : sentence(literal) {} // NOLINT(google-explicit-constructor)
+  std::string_view sentence;
+  std::string text; // with the values, from CheckResults::add
+  bool operator==(const Words&) const = default;
+};
+inline void write_as(base::Writer& out, const Words& words) {
+  out.text(words.text);
+}
+
 struct CheckResult {
   std::string id; // "D14"
   CheckStatus status = CheckStatus::ok;
   What what;
   std::vector<std::string> evidence; // observations, one line each
-  std::string cost;                  // consequence of doing nothing; empty if there is none
-  std::string fix;                   // a command if possible; never run by us
+  Words cost;                        // consequence of doing nothing; empty if there is none
+  Words fix;                         // a command if possible; never run by us
   std::vector<int> ranks;            // affected ranks; none: the host or all
   std::vector<std::string> hosts;
   Symptom symptom = Symptom::none;

@@ -54,6 +54,8 @@ CheckStatus worst(const std::vector<CheckResult>& findings) {
 }
 
 void CheckResults::add(CheckResult finding) {
+  for (Words* words : {&finding.cost, &finding.fix})
+    words->text = in_words(words->sentence, finding.what.values);
   auto same = std::find_if(found_.begin(), found_.end(), [&](const CheckResult& one) {
     return one.id == finding.id && one.status == finding.status && one.what == finding.what &&
            one.fix == finding.fix;

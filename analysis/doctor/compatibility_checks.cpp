@@ -41,22 +41,29 @@ void judge_runtime(const model::Survey& survey, const char* id, const VersionNum
                   driver_cuda_version(survey), cuda.text(), where),
       fmt::format("all features from driver {}, minimum driver {}", text_of(fit.full),
                   text_of(fit.least))};
-  const What what(
-      "driver_support", "driver support for the {runtime}: {verdict}; {newest}",
-      {{"runtime", runtime}, {"verdict", to_string(fit.verdict)}, {"newest", advice.newest_text}});
+  Object values{
+      {"runtime", runtime}, {"verdict", to_string(fit.verdict)}, {"newest", advice.newest_text}};
+  auto add = [&](CheckStatus status, const Words& cost = {}, const Words& fix = {}) {
+    into.add(survey, {id, status,
+                      What("driver_support",
+                           "driver support for the {runtime}: {verdict}; {newest}", values),
+                      seen, cost, fix});
+  };
   using enum knowledge::DriverVerdict;
   switch (fit.verdict) {
   case full:
-    into.add(survey, {id, CheckStatus::ok, what, seen});
+    add(CheckStatus::ok);
     break;
   case minor_compat:
   case forward_compat:
   case insufficient:
-    into.add(survey, {id, fit.verdict == insufficient ? CheckStatus::fail : CheckStatus::warn, what,
-                      seen, fit.meaning, remedies_text(advice)});
+    values.emplace_back("meaning", fit.meaning);
+    values.emplace_back("remedies", remedies_text(advice));
+    add(fit.verdict == insufficient ? CheckStatus::fail : CheckStatus::warn, "{meaning}",
+        "{remedies}");
     break;
   case unknown:
-    into.add(survey, {id, CheckStatus::unknown, what, seen});
+    add(CheckStatus::unknown);
     break;
   }
 }
@@ -141,15 +148,17 @@ void check_code(const model::Survey& survey, const char* id, const Code& code,
     using enum knowledge::CodeVerdict;
     if (fit.verdict == none) {
       auto misfit = knowledge::why_no_code(*capability, code.cubins, code.ptx);
-      into.add(
-          survey,
-          {id,
-           CheckStatus::fail,
-           What("no_code", "{who} has no code for compute capability {capability}: {misfit}",
-                {{"who", who}, {"capability", text}, {"misfit", knowledge::misfit_text(misfit)}}),
-           {seen},
-           "'no kernel image is available for execution on the device'",
-           remedy(*capability, misfit)});
+      into.add(survey,
+               {id,
+                CheckStatus::fail,
+                What("no_code", "{who} has no code for compute capability {capability}: {misfit}",
+                     {{"who", who},
+                      {"capability", text},
+                      {"misfit", knowledge::misfit_text(misfit)},
+                      {"remedy", remedy(*capability, misfit)}}),
+                {seen},
+                "'no kernel image is available for execution on the device'",
+                "{remedy}"});
     } else {
       into.add(survey,
                {id,
@@ -212,8 +221,8 @@ Code code_of_torch(const PythonTorch& torch, knowledge::CpuKind cpu, std::string
 }
 
 void check_torch(const model::Survey& survey, const PythonTorch& torch, CheckResults& into) {
-  auto add = [&](CheckStatus status, What what, std::vector<std::string> seen,
-                 const std::string& cost, const std::string& fix) {
+  auto add = [&](CheckStatus status, What what, std::vector<std::string> seen, const Words& cost,
+                 const Words& fix) {
     into.add_host(survey, {"D26", status, std::move(what), std::move(seen), cost, fix});
   };
   if (!torch.problem.empty()) {

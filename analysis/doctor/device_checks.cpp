@@ -66,7 +66,7 @@ void check_sharing(const model::Survey& survey, CheckResults& into) {
     if (gpu.compute_mode == "prohibited")
       gpus.bad("D08", CheckStatus::fail,
                {"compute_prohibited", "a GPU's compute mode is 'prohibited'"}, gpu, "",
-               "no program can use it", "nvidia-smi -i GPUS -c DEFAULT (administrator)");
+               "no program can use it", "nvidia-smi -i {gpus} -c DEFAULT (administrator)");
     else if (exclusive)
       gpus.bad("D08", CheckStatus::info,
                {"compute_exclusive", "GPUs accept one process each (exclusive compute mode)"}, gpu,
@@ -74,7 +74,7 @@ void check_sharing(const model::Survey& survey, CheckResults& into) {
     if (gpu.mig == true)
       gpus.bad("D08", CheckStatus::warn, {"mig_on", "MIG is on"}, gpu, "",
                "NCCL before 2.30 can use only one instance of a GPU, and instances have no P2P",
-               "nvidia-smi -i GPUS -mig 0 (administrator, no process on the GPU)");
+               "nvidia-smi -i {gpus} -mig 0 (administrator, no process on the GPU)");
     if (gpu.mps_clients == true)
       gpus.bad("D08", CheckStatus::warn, {"mps_shared", "processes share a GPU through MPS"}, gpu,
                "", "other processes' kernels run between ours: times are unreliable", "");

@@ -73,26 +73,29 @@ std::string meaning_of(const Case& one, const CheckResult& root) {
     if (meaning.id == root.id)
       return meaning.text;
   if (root.id == "D11") // its own text says what to do
-    return "a GPU is not healthy: " + root.fix;
+    return "a GPU is not healthy: " + root.fix.text;
   if (root.id == "D12")
-    return "a link between devices is not healthy: " + root.fix;
+    return "a link between devices is not healthy: " + root.fix.text;
   bool wrong = root.symptom == Symptom::wrong_data;
   if (root.id == "D36")
-    return wrong ? "direct GPU-to-GPU copies deliver wrong data: " + root.fix
-                 : "GPUs cannot copy to each other: " + root.fix;
+    return wrong ? "direct GPU-to-GPU copies deliver wrong data: " + root.fix.text
+                 : "GPUs cannot copy to each other: " + root.fix.text;
   if (root.id == "D27" && one.smoke_tests.empty())
     return root.what.text;
   if (root.id == "D27")
     return wrong ? "collectives deliver wrong data: do not use results from this machine"
                  : "each part looks right, but together they fail: see the workers' last output";
-  return "settings or limits of the environment: " + root.fix;
+  return "settings or limits of the environment: " + root.fix.text;
 }
 
 // The root cause, then the other failures: those that it may explain, and those with no visible
 // connection.
-std::string conclude(const Case& one, const CheckResult& root,
-                     const std::vector<CheckResult>& findings) {
-  std::string text = fmt::format("{} ({})", meaning_of(one, root), root.id);
+void conclude(const Case& one, const CheckResult& root, const std::vector<CheckResult>& findings,
+              Diagnosis& diagnosis) {
+  diagnosis.overall = Diagnosis::Overall::fails;
+  diagnosis.root = root.id;
+  std::string& text = diagnosis.conclusion;
+  text = fmt::format("{} ({})", meaning_of(one, root), root.id);
   if (!root.may_be_of.empty())
     text += "; possibly caused by " + root.may_be_of.front();
   std::vector<std::string> maybe;
@@ -107,12 +110,12 @@ std::string conclude(const Case& one, const CheckResult& root,
       bool possible =
           std::ranges::find(other.may_be_of, reference_to(root)) != other.may_be_of.end();
       (possible ? maybe : apart).push_back(fmt::format("{}, {}", other.id, other.what.text));
+      (possible ? diagnosis.may_follow : diagnosis.unrelated).push_back(other.id);
     }
   if (!maybe.empty())
     text += fmt::format(". It may also have caused (not proven): {}", fmt::join(maybe, "; "));
   if (!apart.empty())
     text += fmt::format(". Other failures, apparently unrelated: {}", fmt::join(apart, "; "));
-  return text;
 }
 
 bool has_gpus(const Case& one) {
@@ -136,7 +139,10 @@ Diagnosis diagnose(const Case& one, const std::vector<CheckResult>& findings) {
   const CheckResult* root = nullptr;
   for (const Question& question : k_questions) {
     const bool as_without_gpu = question.without_gpu != nullptr && !ran_on_gpus(one);
-    Step step{as_without_gpu ? question.without_gpu : question.text, Step::Answer::not_asked, ""};
+    Step step{as_without_gpu ? question.without_gpu : question.text,
+              {question.checks.begin(), question.checks.end()},
+              Step::Answer::not_asked,
+              ""};
     const CheckResult* found = gravest_of(findings, question.checks);
     bool follows = found != nullptr && !found->follows_from.empty();
     if (found != nullptr) {
@@ -162,12 +168,17 @@ Diagnosis diagnose(const Case& one, const std::vector<CheckResult>& findings) {
     diagnosis.steps.push_back(std::move(step));
   }
   const CheckResult* ran = gravest_of(findings, {"D27"});
-  diagnosis.conclusion = root != nullptr ? conclude(one, *root, findings)
-                         : ran == nullptr || ran->status != CheckStatus::ok
-                             ? "no check failed, but no collective was run"
-                         : has_gpus(one)
-                             ? "collectives work here; the findings concern speed and risk"
-                             : "no GPU here: only the CPU backend was tested";
+  if (root != nullptr) {
+    conclude(one, *root, findings, diagnosis);
+  } else if (ran == nullptr || ran->status != CheckStatus::ok) {
+    diagnosis.conclusion = "no check failed, but no collective was run";
+  } else if (has_gpus(one)) {
+    diagnosis.overall = Diagnosis::Overall::works;
+    diagnosis.conclusion = "collectives work here; the findings concern speed and risk";
+  } else {
+    diagnosis.overall = Diagnosis::Overall::works_without_gpu;
+    diagnosis.conclusion = "no GPU here: only the CPU backend was tested";
+  }
   return diagnosis;
 }
 

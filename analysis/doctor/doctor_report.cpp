@@ -76,10 +76,10 @@ void add_finding(const CheckResult& finding, int ranks, std::size_t hosts, Secti
   else if (!finding.may_be_of.empty())
     to.add("          why", "possibly caused by " + base::join(finding.may_be_of, ", or by "),
            k_detail_hang);
-  if (!finding.cost.empty())
-    to.add("          costs", finding.cost, k_detail_hang);
-  if (!finding.fix.empty())
-    to.add("          fix", finding.fix, k_detail_hang);
+  if (!finding.cost.text.empty())
+    to.add("          costs", finding.cost.text, k_detail_hang);
+  if (!finding.fix.text.empty())
+    to.add("          fix", finding.fix.text, k_detail_hang);
 }
 
 TablePtr finding_table(const std::vector<CheckResult>& findings) {
@@ -183,7 +183,7 @@ Section diagnosis_section(const Diagnosis& diagnosis) {
 const CheckResult* first_to_repair(const std::vector<CheckResult>& results) {
   const CheckResult* first = nullptr;
   for (const CheckResult& one : results)
-    if (one.status >= CheckStatus::warn && !one.fix.empty() && one.follows_from.empty() &&
+    if (one.status >= CheckStatus::warn && !one.fix.text.empty() && one.follows_from.empty() &&
         (first == nullptr || one.status > first->status))
       first = &one;
   return first;
@@ -200,7 +200,7 @@ Section answer_section(const Case& one, const std::vector<CheckResult>& results,
                 fmt::format("{} {}{}", first->id, first->what.text,
                             where(*first, one.ranks(), static_cast<std::size_t>(count_hosts(one)))),
                 k_hang);
-    section.add("", first->fix, k_hang);
+    section.add("", first->fix.text, k_hang);
   }
   std::vector<std::string> numbers;
   for (auto each = count.rbegin(); each != count.rend(); ++each) // worst first
@@ -245,17 +245,16 @@ Report doctor_report(const Case& one, const std::vector<CheckResult>& findings) 
   const Object count = counts(findings);
   Report report;
   report.rows = finding_table(findings);
-  report.data = {
-      {"schema", "ncclprobe.doctor"},
-      {"schema_version", 1},
-      {"worst", worst(findings)},
-      {"tables_date", knowledge::tables_date()},
-      {"counts", count},
-      {"chain", chain},
-      {"installed_not_loaded", installed},
-      {"diagnosis", Object{{"steps", diagnosis.steps}, {"conclusion", diagnosis.conclusion}}},
-      {"findings", report.rows},
-      {"case", one}};
+  report.data = {{"schema", "ncclprobe.doctor"},
+                 {"schema_version", 1},
+                 {"worst", worst(findings)},
+                 {"tables_date", knowledge::tables_date()},
+                 {"counts", count},
+                 {"chain", chain},
+                 {"installed_not_loaded", installed},
+                 {"diagnosis", diagnosis},
+                 {"findings", report.rows},
+                 {"case", one}};
   const std::string job =
       fmt::format("{} on {}, {} backend",
                   base::count_of(static_cast<std::size_t>(one.ranks()), "rank", "ranks"),

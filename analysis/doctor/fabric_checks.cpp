@@ -123,10 +123,10 @@ void check_state(const model::Survey& survey, Manager manager, CheckResults& int
            {fmt::format("{}: state {}, status {}{}", gpu_label(gpu), gpu.fabric_state,
                         shown(gpu.fabric_status), problem.empty() ? "" : "; " + problem)},
            "P2P over NVLink fails or is slow: NCCL hangs at the start or falls back",
-           fmt::format("nvidia-smi -q | grep -A4 Fabric; systemctl status nvidia-fabricmanager{}",
-                       survey.host->pci.hypervisor.empty()
-                           ? ""
-                           : ", here or on the virtual machine's host")});
+           survey.host->pci.hypervisor.empty()
+               ? "nvidia-smi -q | grep -A4 Fabric; systemctl status nvidia-fabricmanager"
+               : "nvidia-smi -q | grep -A4 Fabric; systemctl status nvidia-fabricmanager, here or "
+                 "on the virtual machine's host"});
     } else {
       ready.push_back(fmt::format("{}: completed", gpu_label(gpu)));
     }

@@ -12,8 +12,8 @@
 namespace ncclprobe::analysis::doctor {
 
 void GpuResults::bad(const char* id, CheckStatus status, const What& what,
-                     const model::GpuHealth& gpu, const std::string& seen, const std::string& cost,
-                     const std::string& fix) {
+                     const model::GpuHealth& gpu, const std::string& seen, const Words& cost,
+                     const Words& fix) {
   auto same = std::find_if(found_.begin(), found_.end(), [&](const OfGpus& one) {
     const CheckResult& finding = one.finding;
     return finding.id == id && finding.status == status && finding.what == what &&
@@ -28,12 +28,9 @@ void GpuResults::bad(const char* id, CheckStatus status, const What& what,
 }
 
 void GpuResults::finish(CheckResults& into) {
-  constexpr std::string_view k_gpus = "-i GPUS";
   for (OfGpus& one : found_) {
-    std::size_t at = one.finding.fix.find(k_gpus);
-    if (at != std::string::npos)
-      one.finding.fix.replace(at + 3, k_gpus.size() - 3,
-                              fmt::format("{}", fmt::join(one.gpus, ",")));
+    if (one.finding.fix.sentence.find("{gpus}") != std::string_view::npos)
+      one.finding.what.values.emplace_back("gpus", fmt::format("{}", fmt::join(one.gpus, ",")));
     into.add_host(survey_, std::move(one.finding));
   }
 }

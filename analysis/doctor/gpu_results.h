@@ -15,9 +15,9 @@ class GpuResults {
 public:
   explicit GpuResults(const model::Survey& survey) : survey_(survey) {}
 
-  // In `fix`, "-i GPUS" is replaced by their numbers as nvidia-smi takes them: "-i 0,3".
+  // In `fix`, "{gpus}" stands for their numbers as nvidia-smi takes them: "0,3".
   void bad(const char* id, CheckStatus status, const What& what, const model::GpuHealth& gpu,
-           const std::string& seen, const std::string& cost, const std::string& fix);
+           const std::string& seen, const Words& cost, const Words& fix);
   void finish(CheckResults& into);
   // Reports `well` if nothing was found, unless some of its inputs are unknown.
   void finish(const char* id, const What& well, const std::vector<std::string>& untold,

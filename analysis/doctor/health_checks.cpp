@@ -35,12 +35,15 @@ void check_lost(const model::Survey& survey, const GpuHealth& gpu, GpuResults& h
   bool off_the_bus = std::any_of(xids.begin(), xids.end(), [&](const model::Xid& xid) {
     return xid.number == 79 && same_pci(xid.pci_bus_id + ".0", gpu.pci_bus_id);
   });
-  host.bad("D11", CheckStatus::fail, {"gpu_lost", "a GPU does not respond"}, gpu,
-           "NVML counts it but cannot open it",
+  host.bad("D11", CheckStatus::fail,
+           off_the_bus ? What("gpu_off_the_bus", "a GPU does not respond")
+                       : What("gpu_lost", "a GPU does not respond"),
+           gpu, "NVML counts it but cannot open it",
            off_the_bus ? "it has fallen off the bus (Xid 79)" : "no program can use it",
-           off_the_bus ? "restart the node; check power and risers"
-                       : "nvidia-smi -i GPUS gives the reason; dmesg | grep -i xid: 79 means that "
-                         "it has fallen off the bus");
+           off_the_bus
+               ? "restart the node; check power and risers"
+               : "nvidia-smi -i {gpus} gives the reason; dmesg | grep -i xid: 79 means that "
+                 "it has fallen off the bus");
 }
 
 void check_memory_errors(const GpuHealth& gpu, GpuResults& host) {
@@ -80,7 +83,7 @@ void check_memory_errors(const GpuHealth& gpu, GpuResults& host) {
   if (gpu.remap_pending == true)
     host.bad("D11", CheckStatus::warn, {"remap_pending", "a memory row is waiting to be remapped"},
              gpu, "takes effect at the next reset (Xid 63)", "the bad row is still in use",
-             "drain the node, then nvidia-smi -r -i GPUS (administrator; all GPUs connected to "
+             "drain the node, then nvidia-smi -r -i {gpus} (administrator; all GPUs connected to "
              "these by NVLink or NVSwitch must be idle, and may have to be reset with them)");
   if (gpu.retirement_pending == true)
     host.bad(
@@ -93,7 +96,7 @@ void check_memory_errors(const GpuHealth& gpu, GpuResults& host) {
         {"pages_nearly_used_up", "nearly all retirable memory pages are used up"}, gpu,
         fmt::format("{} of 64 pages (our limit: {})", *gpu.retired_pages, k_many_retired_pages),
         "the next bad page stays in use",
-        "contact the vendor (RMA); nvidia-smi -i GPUS -q -d PAGE_RETIREMENT");
+        "contact the vendor (RMA); nvidia-smi -i {gpus} -q -d PAGE_RETIREMENT");
   else if (gpu.retired_pages.value_or(0) > 0)
     host.bad("D11", CheckStatus::info, {"pages_retired", "memory pages were retired after errors"},
              gpu,
@@ -188,16 +191,17 @@ void check_clocks(const GpuHealth& gpu, GpuResults& host) {
   if ((reasons & k_application_clocks) != 0)
     host.bad("D22", CheckStatus::warn, {"application_clocks", "application clocks are fixed"}, gpu,
              clocks, "the GPU never reaches its full clock",
-             "nvidia-smi -i GPUS -rac (administrator)");
+             "nvidia-smi -i {gpus} -rac (administrator)");
   if (gpu.power_limit_mw && gpu.default_power_limit_mw &&
       *gpu.power_limit_mw < *gpu.default_power_limit_mw)
     host.bad("D22", CheckStatus::warn,
-             {"power_limit_lowered", "the power limit is below the GPU's default"}, gpu,
+             {"power_limit_lowered",
+              "the power limit is below the GPU's default",
+              {{"default_w", *gpu.default_power_limit_mw / 1000}}},
+             gpu,
              fmt::format("{} W instead of {} W", *gpu.power_limit_mw / 1000,
                          *gpu.default_power_limit_mw / 1000),
-             "lower clocks under load",
-             fmt::format("nvidia-smi -i GPUS -pl {} (administrator)",
-                         *gpu.default_power_limit_mw / 1000));
+             "lower clocks under load", "nvidia-smi -i {gpus} -pl {default_w} (administrator)");
 }
 
 void check_persistence(const model::Survey& survey, CheckResults& into) {

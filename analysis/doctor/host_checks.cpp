@@ -87,15 +87,13 @@ void check_shared_memory(const Case& one, const model::Survey& survey, CheckResu
     }
   if (stale.empty())
     return;
-  into.add_host(
-      survey,
-      {"D15", CheckStatus::info,
-       What("shm_leftovers",
-            "{segments} old segments of communication libraries are left in /dev/shm",
-            {{"segments", stale.size()}}),
-       stale,
-       fmt::format("{} MiB of memory is wasted, if no running job uses them", stale_bytes >> 20),
-       "fuser /dev/shm/NAME shows which processes use one; remove unused ones"});
+  into.add_host(survey,
+                {"D15", CheckStatus::info,
+                 What("shm_leftovers",
+                      "{segments} old segments of communication libraries are left in /dev/shm",
+                      {{"segments", stale.size()}, {"wasted_mib", stale_bytes >> 20}}),
+                 stale, "{wasted_mib} MiB of memory is wasted, if no running job uses them",
+                 "fuser /dev/shm/NAME shows which processes use one; remove unused ones"});
 }
 
 const model::Limit* limit_of(const model::Survey& survey, std::string_view name) {
@@ -111,12 +109,11 @@ bool has_rdma(const Case& one, const model::Survey& survey) {
 }
 
 // A shell can raise its own limit up to the hard limit.
-std::string more_open_files(const model::Limit& files) {
+Words more_open_files(const model::Limit& files) {
   if (!files.hard || *files.hard >= k_comfortable_open_files)
-    return fmt::format("ulimit -n {}", k_comfortable_open_files);
-  return fmt::format("nofile {} in /etc/security/limits.d or the batch system; docker run --ulimit "
-                     "nofile={}",
-                     k_comfortable_open_files, k_comfortable_open_files);
+    return "ulimit -n {comfortable}";
+  return "nofile {comfortable} in /etc/security/limits.d or the batch system; docker run --ulimit "
+         "nofile={comfortable}";
 }
 
 void check_limits(const Case& one, const model::Survey& survey, CheckResults& into) {
@@ -147,17 +144,17 @@ void check_limits(const Case& one, const model::Survey& survey, CheckResults& in
   if (files != nullptr && files->soft && *files->soft < k_comfortable_open_files) {
     bool tight = *files->soft < k_least_open_files;
     good = false;
-    into.add(
-        survey,
-        {"D16",
-         tight ? CheckStatus::warn : CheckStatus::info,
-         What("few_open_files", "{files} files may be open at once", {{"files", *files->soft}}),
-         {fmt::format("ulimit -n: {}, at most {} (our limits: {} are comfortable, fewer than "
-                      "{} too few)",
-                      *files->soft, files->hard ? std::to_string(*files->hard) : "unlimited",
-                      k_comfortable_open_files, k_least_open_files)},
-         "each peer and channel needs a socket: large jobs end with 'Too many open files'",
-         more_open_files(*files)});
+    into.add(survey,
+             {"D16",
+              tight ? CheckStatus::warn : CheckStatus::info,
+              What("few_open_files", "{files} files may be open at once",
+                   {{"files", *files->soft}, {"comfortable", k_comfortable_open_files}}),
+              {fmt::format("ulimit -n: {}, at most {} (our limits: {} are comfortable, fewer than "
+                           "{} too few)",
+                           *files->soft, files->hard ? std::to_string(*files->hard) : "unlimited",
+                           k_comfortable_open_files, k_least_open_files)},
+              "each peer and channel needs a socket: large jobs end with 'Too many open files'",
+              more_open_files(*files)});
   }
   const model::Limit* stack = limit_of(survey, "stack");
   if (stack != nullptr && (!stack->soft || *stack->soft > k_large_stack_bytes)) {

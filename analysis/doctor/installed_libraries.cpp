@@ -61,11 +61,13 @@ void check_driver(const model::Survey& survey, const InstalledLibrary& library,
                          CheckStatus::warn,
                          What("installed_runtime_too_new",
                               "the installed CUDA runtime {runtime} is too new for driver {driver}",
-                              {{"runtime", library.version}, {"driver", driver->text()}}),
+                              {{"runtime", library.version},
+                               {"driver", driver->text()},
+                               {"meaning", advice.fit.meaning},
+                               {"remedies", remedies_text(advice)}}),
                          {line_of(library)},
-                         fmt::format("programs that load it: {}", advice.fit.meaning),
-                         fmt::format("remove this runtime from their search path; or {}",
-                                     remedies_text(advice))});
+                         "programs that load it: {meaning}",
+                         "remove this runtime from their search path; or {remedies}"});
 }
 
 // An NCCL that other programs would load instead of the one measured here.
@@ -94,10 +96,10 @@ void check_nccl(const model::Survey& survey, const std::vector<const InstalledLi
                   {"D06",
                    version ? status : CheckStatus::info,
                    What("other_nccl_named", "{whose} names another NCCL than the one loaded here",
-                        {{"whose", whose}}),
+                        {{"whose", whose}, {"path", library.path}}),
                    {line_of(library), fmt::format("loaded: {} {}", loaded->version, loaded->path)},
                    "programs that load their NCCL from there may behave differently",
-                   fmt::format("ncclprobe --library nccl={} measures that one", library.path)});
+                   "ncclprobe --library nccl={path} measures that one"});
   };
   if (const InstalledLibrary* found = first(by_path))
     add(*found, CheckStatus::warn, "LD_LIBRARY_PATH");

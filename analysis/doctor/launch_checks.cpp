@@ -85,8 +85,8 @@ void check_versions_agree(const Case& one, CheckResults& into) {
       {"cupti", CheckStatus::info, "traces of ranks differ", ""},
   };
   bool agree = true;
-  auto compare = [&](const What& what, CheckStatus status, const std::string& cost,
-                     const std::string& fix, const auto& value_of) {
+  auto compare = [&](const What& what, CheckStatus status, const Words& cost, const Words& fix,
+                     const auto& value_of) {
     Division division = divide(one, value_of);
     if (division.seen.size() < 2)
       return;
@@ -118,7 +118,7 @@ void check_versions_agree(const Case& one, CheckResults& into) {
             of_loader ? CheckStatus::info : CheckStatus::warn,
             of_loader ? "none, as long as the loaded libraries have the same versions"
                       : "ranks may behave differently",
-            fmt::format("give all ranks the same value: mpirun -x {}", name),
+            "give all ranks the same value: mpirun -x {variable}",
             [&](const model::Survey& survey) {
               const model::Setting* setting = survey.variable(name);
               return setting == nullptr ? std::string() : setting->value;

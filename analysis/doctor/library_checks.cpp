@@ -79,10 +79,10 @@ bool check_search_paths(const model::Survey& survey, CheckResults& into) {
                {"D06",
                 CheckStatus::info,
                 What("rpath", "{library} has an RPATH, which has priority over LD_LIBRARY_PATH",
-                     {{"library", family}}),
+                     {{"library", family}, {"path", library.path}}),
                 {fmt::format("{}: RPATH {}", library.path, library.runpath)},
                 "its libraries are not loaded from LD_LIBRARY_PATH",
-                fmt::format("readelf -d {}", library.path)});
+                "readelf -d {path}"});
     }
   }
   return found;

@@ -211,12 +211,13 @@ void check_peers(const model::Survey& survey, CheckResults& into) {
         {"D13", concerned ? CheckStatus::warn : CheckStatus::info,
          What("acs_redirects",
               "{bridges} PCI bridges redirect peers' traffic to the root complex (ACS)",
-              {{"bridges", count}}),
+              {{"bridges", count}, {"first", redirecting.front()}}),
          seen,
          "P2P over PCIe and GPUDirect RDMA go through the root complex: slow, and some platforms "
          "hang",
-         fmt::format("setpci -s {} ECAP_ACS+0x6.w=0000{} (administrator, bare metal only)",
-                     redirecting.front(), count > 1 ? ", and the same for each of them" : "")});
+         count > 1 ? "setpci -s {first} ECAP_ACS+0x6.w=0000, and the same for each of them "
+                     "(administrator, bare metal only)"
+                   : "setpci -s {first} ECAP_ACS+0x6.w=0000 (administrator, bare metal only)"});
     return;
   }
   if (iommu == Iommu::translates && pci.hypervisor.empty()) {

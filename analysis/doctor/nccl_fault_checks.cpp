@@ -21,12 +21,14 @@ void check_nccl_faults(const Case& one, CheckResults& into) {
       for (const knowledge::KnownBadNccl* fault : bad_nccl(gpu))
         if (fault->concerns(*version)) {
           any = true;
-          into.add(
-              survey,
-              {"D35", CheckStatus::info,
-               What("nccl_fault", "NCCL {version} has a known fault: it {fault} ({when})",
-                    {{"version", version->text()}, {"fault", fault->what}, {"when", fault->when}}),
-               seen, "", fault->way_out});
+          into.add(survey,
+                   {"D35", CheckStatus::info,
+                    What("nccl_fault", "NCCL {version} has a known fault: it {fault} ({when})",
+                         {{"version", version->text()},
+                          {"fault", fault->what},
+                          {"when", fault->when},
+                          {"way_out", fault->way_out}}),
+                    seen, "", "{way_out}"});
         }
     if (!any)
       into.add(survey,

@@ -68,7 +68,6 @@ Dealt deal(const std::vector<const model::Survey*>& surveys) {
   return dealt;
 }
 
-constexpr const char* k_how_dealt = "ncclprobe gives rank r on a host the r-th GPU that it sees";
 constexpr const char* k_show_all =
     "make all GPUs of the host visible to every rank (no --gpus-per-task, no CUDA_VISIBLE_DEVICES "
     "for one rank), and choose by local rank";
@@ -80,9 +79,9 @@ CheckResult finding_of(const Dealt& dealt) {
             {"one_gpu_each",
              "every rank sees only one GPU, each a different one: ncclprobe cannot assign them"},
             dealt.only,
-            fmt::format("{}: most ranks find none, and nothing is measured. Programs that use the "
-                        "only visible GPU do run, but CUDA IPC between them may fail",
-                        k_how_dealt),
+            "ncclprobe gives rank r on a host the r-th GPU that it sees: most ranks find none, and "
+            "nothing is measured. Programs that use the only visible GPU do run, but CUDA IPC "
+            "between them may fail",
             k_show_all,
             dealt.without};
   if (!dealt.sharing.empty())
@@ -98,10 +97,12 @@ CheckResult finding_of(const Dealt& dealt) {
   bool enough = dealt.visible.size() >= dealt.ranks;
   return {"D07",
           CheckStatus::fail,
-          {"rank_without_gpu", "some ranks have no GPU of their own"},
+          {"rank_without_gpu",
+           "some ranks have no GPU of their own",
+           {{"gpus", dealt.visible.size()}, {"ranks", dealt.ranks}}},
           dealt.seen,
-          enough ? fmt::format("{}; there are {} GPUs for {} ranks, but not every rank sees all",
-                               k_how_dealt, dealt.visible.size(), dealt.ranks)
+          enough ? "ncclprobe gives rank r on a host the r-th GPU that it sees; there are {gpus} "
+                   "GPUs for {ranks} ranks, but not every rank sees all"
                  : "NCCL rejects two ranks on one GPU: 'Duplicate GPU detected'",
           enough ? k_show_all : "start one rank per GPU",
           dealt.without};
@@ -150,7 +151,8 @@ void check_rank_gpus(const Case& one, CheckResults& into) {
                             {"visible_devices_differ",
                              "ranks on one host have different CUDA_VISIBLE_DEVICES"},
                             {lists.begin(), lists.end()},
-                            fmt::format("{}; CUDA IPC between ranks may fail", k_how_dealt),
+                            "ncclprobe gives rank r on a host the r-th GPU that it sees; CUDA IPC "
+                            "between ranks may fail",
                             k_show_all});
     check_order(surveys, into);
   }

@@ -119,12 +119,19 @@ const Capability k_capabilities[] = {
 };
 
 // `nccl`: its version, if known. Only a version that is too old is given as the reason.
-std::string fix_of(const Capability& capability, const std::optional<int>& nccl) {
-  if (nccl && *nccl < capability.least_nccl)
-    return fmt::format("it needs NCCL {} or later",
-                       workload::nccl_version_text(capability.least_nccl));
-  return "the library's own message is shown above; NCCL_DEBUG=WARN ncclprobe doctor shows more of "
-         "it";
+CheckResult failure_of(const Capability& capability, const std::optional<int>& nccl) {
+  Object values{{"feature", capability.what}};
+  const bool too_old = nccl && *nccl < capability.least_nccl;
+  if (too_old)
+    values.emplace_back("least_nccl", workload::nccl_version_text(capability.least_nccl));
+  return {capability.id,
+          CheckStatus::warn,
+          What("feature_fails", "{feature} does not work", std::move(values)),
+          {},
+          "programs that use it fail, or fall back",
+          too_old ? "it needs NCCL {least_nccl} or later"
+                  : "the library's own message is shown above; NCCL_DEBUG=WARN ncclprobe doctor "
+                    "shows more of it"};
 }
 
 void check_capability(const SmokeTest& smoke_test, const Capability& capability,
@@ -148,14 +155,12 @@ void check_capability(const SmokeTest& smoke_test, const Capability& capability,
                 What("feature_unavailable", "{feature} is not available here",
                      {{"feature", capability.what}}),
                 {seen}});
-    else if (cell.outcome.kind != OutcomeKind::not_run)
-      into.add({id,
-                CheckStatus::warn,
-                What("feature_fails", "{feature} does not work", {{"feature", capability.what}}),
-                {seen},
-                "programs that use it fail, or fall back",
-                fix_of(capability, nccl),
-                cell.outcome.ranks});
+    else if (cell.outcome.kind != OutcomeKind::not_run) {
+      CheckResult failure = failure_of(capability, nccl);
+      failure.evidence = {seen};
+      failure.ranks = cell.outcome.ranks;
+      into.add(std::move(failure));
+    }
   }
 }
 

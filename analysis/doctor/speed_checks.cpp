@@ -65,17 +65,20 @@ void judge(const SmokeTest& smoke_test, const SmokeTestCell& cell, const NodeLin
     causes += fmt::format("{}{}. {}", i == 0 ? "" : "; ", i + 1, verdict.causes[i]);
   CheckStatus status = status_of(verdict);
   bool bad = status >= CheckStatus::warn;
+  if (!causes.empty())
+    values.emplace_back("causes", causes);
   into.add({"D34", status,
             verdict.verdict == RangeLevel::unknown
                 ? What("no_reference", "{what}: there is no reference value to compare it with",
                        std::move(values))
                 : What("speed", "{what}: the speed is {speed}", std::move(values)),
             seen, bad ? "every training step waits for it" : "",
-            bad ? fmt::format("ncclprobe p2p shows which links are slow; ncclprobe run "
-                              "--collectives {} measures it at all sizes{}{}",
-                              cell.label.workload(),
-                              causes.empty() ? "" : ". The cause is unknown; it may be ", causes)
-                : ""});
+            !bad             ? ""
+            : causes.empty() ? "ncclprobe p2p shows which links are slow; ncclprobe run "
+                               "--collectives {collective} measures it at all sizes"
+                             : "ncclprobe p2p shows which links are slow; ncclprobe run "
+                               "--collectives {collective} measures it at all sizes. The cause is "
+                               "unknown; it may be {causes}"});
 }
 
 } // namespace

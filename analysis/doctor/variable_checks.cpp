@@ -35,7 +35,7 @@ Variables variables_of(const Case& one, const model::Survey& survey) {
   return all;
 }
 
-std::string remedy(const std::string& name, const Seen& seen) {
+std::string undo(const std::string& name, const Seen& seen) {
   return seen.origin == "the environment" ? "unset " + name
                                           : fmt::format("remove {} from {}", name, seen.origin);
 }
@@ -96,10 +96,12 @@ void check_leftovers(const model::Survey& survey, const Variables& all,
     CheckResult finding{"D14",
                         leftover.status,
                         What("variable_set", "{variable}={value} is set",
-                             {{"variable", found->first}, {"value", found->second.value}}),
+                             {{"variable", found->first},
+                              {"value", found->second.value},
+                              {"undo", undo(found->first, found->second)}}),
                         {evidence(found->first, found->second)},
                         leftover.cost,
-                        remedy(found->first, found->second)};
+                        "{undo}"};
     if (*leftover.shows_as != '\0')
       finding.shows_as = {leftover.shows_as};
     into.add(survey, std::move(finding));
@@ -122,17 +124,15 @@ CheckStatus status_of(const workload::Judgement& judgement, const std::string& n
 }
 
 // The variable that was probably meant. Only advice that the evidence supports.
-std::string fix_of(const std::string& name, const Seen& seen, const std::string& better) {
-  std::string away = remedy(name, seen);
+Words fix_of(const std::string& name, const Seen& seen, const std::string& better) {
   if (better.empty())
-    return away;
+    return "{undo}";
   if (seen.origin != "the environment")
-    return fmt::format("{}, or write {} there", away, better);
+    return "{undo}, or write {better} there";
   if (better.find('=') == std::string::npos) // the value is unknown
-    return fmt::format("set {} instead, and {}", better, away);
-  bool same_name = better.starts_with(name + "=");
-  return same_name ? fmt::format("export {}, or {}", better, away)
-                   : fmt::format("export {}, and {}", better, away);
+    return "set {better} instead, and {undo}";
+  return better.starts_with(name + "=") ? "export {better}, or {undo}"
+                                        : "export {better}, and {undo}";
 }
 
 bool nccl_ran(const Case& one) {
@@ -163,12 +163,15 @@ std::set<std::string> check_values_of(const Case& one, const model::Survey& surv
                              {{"judgement", workload::headline(setting, judgement, place)},
                               {"variable", name},
                               {"value", seen.value},
-                              {"reading", judgement.reading}}),
+                              {"reading", judgement.reading},
+                              {"outcome", judgement.outcome},
+                              {"better", judgement.better},
+                              {"undo", undo(name, seen)}}),
                         {evidence(name, seen)},
-                        judgement.outcome,
+                        "{outcome}",
                         fix_of(name, seen, judgement.better)};
     if (finding.status == CheckStatus::info) // a plugin may read it
-      finding.fix.clear();
+      finding.fix = {};
     if (finding.status == CheckStatus::fail && nccl_ran(one)) { // the table must be wrong
       finding.status = CheckStatus::warn;
       finding.evidence.push_back("yet an all-reduce ran: a plugin may have accepted it");
@@ -207,7 +210,7 @@ void check_contradictions(const model::Survey& survey, const Variables& all, Che
     return found != all.end() && (value.empty() || found->second.value == value) ? &*found
                                                                                  : nullptr;
   };
-  auto add = [&](const auto& one, const auto& other, const std::string& cost) {
+  auto add = [&](const auto& one, const auto& other, const Words& cost) {
     anything = true;
     into.add(survey, {"D14",
                       CheckStatus::warn,
@@ -216,11 +219,12 @@ void check_contradictions(const model::Survey& survey, const Variables& all, Che
                            {{"one", one.first},
                             {"one_value", one.second.value},
                             {"other", other.first},
-                            {"other_value", other.second.value}}),
+                            {"other_value", other.second.value},
+                            {"undo_one", undo(one.first, one.second)},
+                            {"undo_other", undo(other.first, other.second)}}),
                       {evidence(one.first, one.second), evidence(other.first, other.second)},
                       cost,
-                      fmt::format("{} or {}", remedy(one.first, one.second),
-                                  remedy(other.first, other.second))});
+                      "{undo_one} or {undo_other}"});
   };
   for (const Contradiction& rule : k_contradictions) {
     const auto* one = set_to(rule.one, rule.one_value);
@@ -272,8 +276,7 @@ void check_ranks_agree(const Case& one, CheckResults& into, bool& anything) {
               !read      ? "none: NCCL does not read it"
               : harmless ? "none, if intended: hosts may differ in it"
                          : "ranks that choose differently hang, or deliver wrong data",
-              read ? fmt::format("give all ranks the same value: mpirun -x {}", name) : "",
-              fewest});
+              read ? "give all ranks the same value: mpirun -x {variable}" : "", fewest});
   }
 }
 

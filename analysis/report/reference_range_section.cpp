@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 
 namespace ncclprobe::analysis {
 namespace {
@@ -18,6 +19,17 @@ bool nvls_off(const model::Run& run) {
   return std::any_of(
       run.header.environment.begin(), run.header.environment.end(),
       [](const model::Setting& one) { return one.name == "NCCL_NVLS_ENABLE" && one.value == "0"; });
+}
+
+// NCCL then takes parts of the host for hosts, and data goes through the network.
+bool splits_hosts(const model::Run& run) {
+  auto is_host_id = [](const model::Setting& one) { return one.name == "NCCL_HOSTID"; };
+  return std::ranges::any_of(run.header.environment, is_host_id) ||
+         std::ranges::any_of(run.trials, [&](const model::TrialRecord& trial) {
+           return std::ranges::any_of(
+               trial.spec.process.per_rank | std::views::values,
+               [&](const auto& settings) { return std::ranges::any_of(settings, is_host_id); });
+         });
 }
 
 // The largest measured message of each collective, plain and out of place first.
@@ -47,7 +59,8 @@ struct JudgedResult {
 std::vector<JudgedResult> judged_results(const model::Run& run,
                                          const std::vector<const SettingResult*>& results) {
   const model::RunHeader& header = run.header;
-  if (header.backend != "nvidia" || header.synthetic || header.hosts.size() != 1)
+  if (header.backend != "nvidia" || header.synthetic || header.hosts.size() != 1 ||
+      splits_hosts(run))
     return {};
   const auto links = node_links(header.hosts.front());
   if (!links)

@@ -21,6 +21,8 @@ target_compile_options(ncclprobe_settings INTERFACE
   # -pthread: some libraries need it, and the precompiled headers are valid only with the same
   # flags.
   $<$<COMPILE_LANGUAGE:CXX>:-pthread -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers>
+  # g++ collects garbage less often: a fifth less time for large groups of sources, with 0.1 to 0.3 GB more memory
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<COMPILE_LANGUAGE:CXX>>:--param=ggc-min-heapsize=300000>
   # g++ 12 warns about overlaps in std::string's operator+ that do not exist (GCC bug 105651)
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>,$<COMPILE_LANGUAGE:CXX>>:-Wno-restrict>
   # in a group of sources, every file but the group's own looks like a header

@@ -77,7 +77,7 @@ Usage claim_usage(ClaimOptions& into) {
                    {"ncclprobe claim --sync -9% --step -7% run.h5",
                     "the same, with the shares of the run"},
                    {"ncclprobe claim run.h5 --setting nccl=/opt/nccl-2.29/lib/libnccl.so.2",
-                    "whether its change of communication explains its change of the step"}},
+                    "whether its communication explains how its step changed"}},
       .exits = {{base::k_exit_ok,
                  "the claim can be true and fits what was measured, or there is no claim yet"},
                 {base::k_exit_failures, "the claim cannot be true, or does not fit"}},

@@ -9,15 +9,14 @@ namespace {
 
 constexpr const char* k_compare_about =
     "Cells are compared with cells of the same workload, size, type, ranks and setting. Two runs "
-    "are one sample each of their boot, node and hour: between them the answer is that they "
-    "differ, never that one is a regression. That needs the scatter between runs, from a baseline "
-    "of three runs or more (--against), or from two commands that run in turns (--interleave). A "
-    "command "
-    "gets the path of its run file in place of {}, or else as -o FILE at its end. Without --gate "
-    "the exit code is 0 whatever the answer. The file of --procure names types of nodes, their "
-    "prices, and the training steps that matter. A node has run files, or published = true and "
-    "rates with their sources: its steps are then limits from the model of predictions. "
-    "examples/nodes.toml explains the keys.";
+    "are one sample each of their boot, node and hour. So they can only differ; neither is called "
+    "a regression. To find a regression, `compare` needs the scatter between runs: from a "
+    "baseline of three runs or more (--against), or from two commands that run in turns "
+    "(--interleave). In a command, {} stands for the path of its run file; without {}, -o FILE is "
+    "added at the end. Without --gate the exit code is 0 for every answer.\n\n"
+    "The file of --procure names types of nodes, their prices, and the training steps that "
+    "matter. A node has run files, or published = true and rates with their sources. From rates, "
+    "the prediction model computes limits of its steps. examples/nodes.toml explains the keys.";
 
 constexpr const char* k_baseline_about =
     "A baseline is a folder of JSON files, one per run, small enough for git. Remove a run by "
@@ -67,7 +66,7 @@ Usage compare_usage(CompareOptions& into) {
       .examples =
           {{"ncclprobe compare before.h5 after.h5"},
            {"ncclprobe compare run.h5 --against nightly --gate 'busbw(all_reduce,>=1M) -3%'",
-            "fails if it is slower, or if nobody can tell"},
+            "fails if it is slower, or if that is not decided"},
            {"ncclprobe compare --interleave 'ncclprobe run --repeat 5' 'NCCL_ALGO=Tree ncclprobe "
             "run --repeat 5' --pairs 10"},
            {"ncclprobe compare --history runs/", "since when is it slower?"},
@@ -77,7 +76,7 @@ Usage compare_usage(CompareOptions& into) {
                 {base::k_exit_undecided,
                  "a gate is not decided: its runs are too few or too noisy"},
                 {base::k_exit_not_comparable,
-                 "a gate cannot compare: another machine, wrong data, nothing to compare"}},
+                 "a gate cannot compare: another machine, wrong data, or no common cells"}},
       .options = joined(
           {{repeated("sides", "RUN.h5", into.sides, text_words("run.h5"),
                      "Run files; each is compared with the first. With --against, new runs of the "
@@ -89,12 +88,12 @@ Usage compare_usage(CompareOptions& into) {
             flag("interleave", into.interleave,
                  "Run two commands in turns, in random order within each pair, and compare them"),
             option("pairs", "N", into.pairs, number_words(3, k_most),
-                   "With --interleave: how often each command runs"),
+                   "With --interleave: number of runs of each command"),
             option("keep", "DIR", into.keep, path_words("runs/"),
                    "With --interleave: keep the run files in this folder"),
             option("history", "DIR", into.history, path_words("runs/"),
-                   "Find when something changed over the runs in this folder: run files, or the "
-                   "JSON files of a baseline"),
+                   "Find when the speed changed over the runs in this folder (run files, or the "
+                   "JSON files of a baseline)"),
             repeated(
                 "gate", "GATE", into.gates, gate_words(),
                 "METRIC(WORKLOAD[,SIZES]) CHANGE: how far these cells may fall behind. Metrics "

@@ -9,13 +9,13 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_import_about =
-    "Reads the text and the JSON (-J) of nccl-tests, the lines of NCCL Inspector and the JSON (-j) "
-    "of nvbandwidth. Each launch of the program becomes one trial of one process. Processes "
-    "scatter, so one process gives times but no verdict: several logs of the same measurement give "
-    "one. All files of one import must be from the same machine, NCCL and environment; the files "
-    "that NCCL Inspector writes for the processes of a job belong together. What is left out or "
-    "assumed is printed and stored in the run file. Launcher prefixes such as [1,0]<stdout>: and "
-    "0: are removed.";
+    "Reads the text and the JSON (-J) of nccl-tests, the lines of NCCL Inspector and the JSON "
+    "(-j) of nvbandwidth. Each launch of the program becomes one trial of one process. Times "
+    "scatter between processes, so one process gives times but no verdict. Several logs of the "
+    "same measurement give a verdict. All files of one import must be from the same machine, NCCL "
+    "and environment. The files that NCCL Inspector writes for the processes of one job belong "
+    "together. Everything that is left out or assumed is printed, and stored in the run file. "
+    "Launcher prefixes such as [1,0]<stdout>: and 0: are removed.";
 
 Words<std::uint64_t> bytes_words() {
   return {base::parse_bytes, [](const std::uint64_t& bytes) { return base::format_bytes(bytes); },
@@ -27,9 +27,9 @@ Words<std::uint64_t> bytes_words() {
 Usage import_usage(ImportOptions& into) {
   return {
       .name = "import",
-      .summary = "Make a run file of the output of nccl-tests, NCCL Inspector or nvbandwidth",
+      .summary = "Make a run file from the output of nccl-tests, NCCL Inspector or nvbandwidth",
       .about = k_import_about,
-      .examples = {{"ncclprobe import all_reduce.log -o yesterday.h5", "what nccl-tests printed"},
+      .examples = {{"ncclprobe import all_reduce.log -o yesterday.h5", "a log of nccl-tests"},
                    {"ncclprobe import run1.log run2.log run3.log -o yesterday.h5",
                     "three processes of the same measurement"},
                    {"ncclprobe import nvbandwidth.json -o p2p.h5", "from nvbandwidth -j"},
@@ -44,12 +44,12 @@ Usage import_usage(ImportOptions& into) {
                    "Run file to write", {.also = "-o", .required = true}),
             force_option(into.output.overwrite, "Replace the run file if it exists"),
             option("format", "FORMAT", into.format, name_words<model::ImportFormat>("format"),
-                   "Format of the files", {.also = "-f", .initial = "as they look"}),
+                   "Format of the files", {.also = "-f", .initial = "detected"}),
             option("collective", "NAME", into.hints.collective,
                    name_words<model::Collective>("collective"),
-                   "The collective of a log of nccl-tests that does not name it"),
+                   "The collective, if the log of nccl-tests does not name it"),
             option("ranks", "N", into.hints.ranks, number_words(1, k_most),
-                   "The number of ranks of a log of nccl-tests that does not list them"),
+                   "The number of ranks, if the log of nccl-tests does not list them"),
             option("launch", "N", into.launch, number_words(1, k_most),
                    "Import only this launch, counted from 1 over all files"),
             option("buffer", "SIZE", into.hints.buffer_bytes, bytes_words(),

@@ -13,13 +13,13 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_predict_about =
-    "The output first compares predictions with the measurements. The steps of the "
-    "run are predicted for more ranks. If the run has several kinds of steps, select one by the "
-    "options of training steps. The collectives of the step must have been measured at several "
-    "sizes, best on several numbers of ranks, either alone (run --collectives) or in the steps. "
-    "For a model that the run did not measure, the time of computation follows from the rates of "
-    "the run's steps, with their type and options. Instead you can state the time (--forward and "
-    "--backward) or the rate (--tflops and --batch).";
+    "The output first compares predictions with the measurements. Then the steps of the run are "
+    "predicted for more ranks. If the run has several kinds of steps, select one by the options "
+    "of training steps. The run must have the collectives of the step at several sizes, and best "
+    "on several numbers of ranks, either alone (run --collectives) or in the steps. For a model "
+    "that the run did not measure, computing times come from the rates of the run's steps, with "
+    "the same type and options. You can also state the time (--forward and --backward) or the "
+    "rate (--tflops and --batch).";
 
 using analysis::cost_model::InterNodeRange;
 using analysis::cost_model::Stated;

@@ -65,8 +65,7 @@ TEST_CASE("a pair whose data is wrong is named") {
 
   CHECK(worst.may_be_of.empty()); // no finding could explain it
   Case one = with_copies(bad.outcome, {copy(0, 1), bad});
-  CHECK_THAT(diagnose(one, examine(one)).conclusion,
-             ContainsSubstring("direct GPU-to-GPU copies deliver wrong data"));
+  CHECK(diagnose(one, examine(one)).root == "D36");
 }
 
 TEST_CASE("a pair that fails is named, and what came after it is not") {

@@ -55,9 +55,11 @@ TEST_CASE("the JSON of examinations has the fields and types of its schema") {
   schema.add_free("values"); // of findings: each kind has its own
   schema.add_names("status", CheckStatus{});
   schema.add_names("answer", Step::Answer{});
+  schema.add_names("overall", Diagnosis::Overall{});
   for (const Case& one : {ill_case(), test_doctor::healthy_cpu_case()})
     schema.add(json_of(one));
   schema.add_all<Case>("case");
+  schema.add_all<Diagnosis>("diagnosis");
 
   support::check_document("docs/schemas/doctor.json",
                           schema.text("ncclprobe doctor --format json"));

@@ -65,13 +65,16 @@ CheckResult of(const std::vector<CheckResult>& all, const std::string& id) {
   return found == all.end() ? CheckResult{} : *found;
 }
 
-const Step& step_of(const Diagnosis& diagnosis, const char* words) {
+// Of the question that this check answers.
+Step::Answer answer(const Diagnosis& diagnosis, const std::string& check) {
   for (const Step& step : diagnosis.steps)
-    if (step.question.find(words) != std::string::npos)
-      return step;
+    if (std::ranges::count(step.checks, check) > 0)
+      return step.answer;
   FAIL("no such question");
-  return diagnosis.steps.front();
+  return Step::Answer::not_asked;
 }
+
+using Checks = std::vector<std::string>;
 
 } // namespace
 
@@ -86,16 +89,16 @@ TEST_CASE("a variable that NCCL refuses explains what fails, and the hardware is
   Diagnosis diagnosis = diagnose(one, all);
 
   CHECK(all.front().id == "D14");
-  CHECK_THAT(of(all, "D27").follows_from, ContainsSubstring("D14: NCCL 2.28.3 refuses NCCL_ALGO"));
+  CHECK(of(all, "D27").follows_from.starts_with("D14: "));
   CHECK(of(all, "D36").status == CheckStatus::unknown);
-  CHECK_THAT(of(all, "D36").follows_from, ContainsSubstring("D14: "));
-  CHECK(step_of(diagnosis, "links and fabric").answer == Step::Answer::yes);
-  CHECK(step_of(diagnosis, "Are the processes allowed").answer == Step::Answer::no);
-  CHECK(diagnosis.conclusion == "settings or limits of the environment: export NCCL_ALGO=Ring, or "
-                                "unset NCCL_ALGO (D14)");
+  CHECK(of(all, "D36").follows_from.starts_with("D14: "));
+  CHECK(answer(diagnosis, "D09") == Step::Answer::yes);
+  CHECK(answer(diagnosis, "D14") == Step::Answer::no);
+  CHECK(diagnosis.root == "D14");
+  CHECK_THAT(diagnosis.conclusion, ContainsSubstring("export NCCL_ALGO=Ring, or unset NCCL_ALGO"));
   for (const CheckResult& finding : all)
     if (finding.status == CheckStatus::fail)
-      for (const std::string& text : {finding.what.text, finding.fix, finding.cost}) {
+      for (const std::string& text : {finding.what.text, finding.fix.text, finding.cost.text}) {
         INFO(finding.id << " " << text);
         CHECK(text.find("ACS") == std::string::npos);
         CHECK(text.find("IOMMU") == std::string::npos);
@@ -109,10 +112,9 @@ TEST_CASE("a start that fails for a reason of its own is the root, and copies fo
   auto all = examine(one);
 
   CHECK(of(all, "D27").follows_from.empty());
-  CHECK_THAT(of(all, "D36").follows_from, ContainsSubstring("D27: an all-reduce does not run"));
+  CHECK(of(all, "D36").follows_from.starts_with("D27: "));
   CHECK(of(all, "D36").status == CheckStatus::unknown);
-  CHECK_THAT(diagnose(one, all).conclusion,
-             ContainsSubstring("see the workers' last output (D27)"));
+  CHECK(diagnose(one, all).root == "D27");
 }
 
 TEST_CASE("a refused variable is no explanation of what fails with other words") {
@@ -124,9 +126,9 @@ TEST_CASE("a refused variable is no explanation of what fails with other words")
 
   CHECK(of(all, "D27").follows_from.empty());
   REQUIRE(of(all, "D27").may_be_of.size() == 1);
-  CHECK_THAT(of(all, "D27").may_be_of[0], ContainsSubstring("D14: "));
-  CHECK_THAT(diagnose(one, all).conclusion,
-             ContainsSubstring("It may also have caused (not proven): D27"));
+  CHECK(of(all, "D27").may_be_of[0].starts_with("D14: "));
+  CHECK(diagnose(one, all).root == "D14");
+  CHECK(diagnose(one, all).may_follow == Checks{"D27"});
 }
 
 TEST_CASE("ACS that is really on may explain wrong data, and is said to be no more than that") {
@@ -146,11 +148,9 @@ TEST_CASE("ACS that is really on may explain wrong data, and is said to be no mo
   CheckResult found = of(all, "D36");
   CHECK(found.follows_from.empty());
   REQUIRE(found.may_be_of.size() == 1);
-  CHECK_THAT(found.may_be_of[0], ContainsSubstring("D13: 1 PCI bridges"));
-  std::string conclusion = diagnose(one, all).conclusion;
-  CHECK_THAT(conclusion, ContainsSubstring("deliver wrong data"));
-  CHECK_THAT(conclusion, ContainsSubstring("possibly caused by D13"));
-  CHECK_THAT(conclusion, !ContainsSubstring("the hardware"));
+  CHECK(found.may_be_of[0].starts_with("D13: "));
+  CHECK(diagnose(one, all).root == "D36");
+  CHECK_THAT(diagnose(one, all).conclusion, ContainsSubstring("possibly caused by D13"));
 }
 
 TEST_CASE("links that are really down are named, and may explain a hang") {
@@ -162,9 +162,9 @@ TEST_CASE("links that are really down are named, and may explain a hang") {
 
   CHECK(of(all, "D27").follows_from.empty());
   REQUIRE(of(all, "D27").may_be_of.size() == 1);
-  CHECK_THAT(of(all, "D27").may_be_of[0], ContainsSubstring("D12: NVLinks are down"));
-  CHECK_THAT(diagnose(one, all).conclusion,
-             ContainsSubstring("a link between devices is not healthy: nvidia-smi nvlink -s"));
+  CHECK(of(all, "D27").may_be_of[0].starts_with("D12: "));
+  CHECK(of(all, "D12").what.kind == "nvlinks_down");
+  CHECK(diagnose(one, all).root == "D12");
 }
 
 TEST_CASE("failures that nothing ties together are both named") {
@@ -175,10 +175,9 @@ TEST_CASE("failures that nothing ties together are both named") {
 
   auto all = examine(one);
 
-  CHECK_THAT(of(all, "D27").follows_from, ContainsSubstring("D14: "));
-  CHECK_THAT(diagnose(one, all).conclusion,
-             ContainsSubstring("a GPU is not healthy") &&
-                 ContainsSubstring("Other failures, apparently unrelated: D14"));
+  CHECK(of(all, "D27").follows_from.starts_with("D14: "));
+  CHECK(diagnose(one, all).root == "D11");
+  CHECK(diagnose(one, all).unrelated == Checks{"D14"});
 }
 
 TEST_CASE("words of the libraries lead to the finding that they are of, and to no other") {
@@ -246,8 +245,8 @@ TEST_CASE("of a check's findings only the one that the words are about is the ca
   CHECK(of(examine(one), "D27").follows_from.empty());
 
   one.surveys[0].health[0].uncorrected_since_reset = 3;
-  CHECK_THAT(of(examine(one), "D27").follows_from,
-             ContainsSubstring("D11: uncorrected memory errors since the driver was loaded"));
+  CHECK(of(examine(one), "D27").follows_from == reference_to(of(examine(one), "D11")));
+  CHECK(of(examine(one), "D11").what.kind == "uncorrected_errors");
 }
 
 TEST_CASE("a detour follows from the variable that forbids the direct way, where one does") {
@@ -271,5 +270,5 @@ TEST_CASE("no check calls a cause what only failed: without a cause in sight non
 
   CHECK(of(all, "D27").follows_from.empty());
   CHECK(of(all, "D27").may_be_of.empty());
-  CHECK_THAT(diagnose(one, all).conclusion, !ContainsSubstring("hardware"));
+  CHECK(diagnose(one, all).root == "D27");
 }

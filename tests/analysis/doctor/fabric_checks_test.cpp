@@ -67,7 +67,7 @@ TEST_CASE("a virtual machine with NVSwitches may leave the fabric manager to its
     gpu.fabric_state = "in_progress";
   CHECK(worst(one, "D09") == CheckStatus::fail);
   CHECK(what(one, "D09").kind == "fabric_not_joined");
-  CHECK_THAT(found(one, "D09").front().fix, ContainsSubstring("the virtual machine's host"));
+  CHECK_THAT(found(one, "D09").front().fix.text, ContainsSubstring("the virtual machine's host"));
 }
 
 TEST_CASE("what there is of NVLink between hosts is told, and nothing where there is nothing") {

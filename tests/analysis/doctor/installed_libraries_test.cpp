@@ -62,12 +62,11 @@ TEST_CASE("a runtime that programs would get and that the driver cannot run is a
   CHECK(worst(one, "D06") == CheckStatus::warn);
   CHECK(what(one, "D06").kind == "installed_runtime_too_new");
   CHECK(test_doctor::value(what(one, "D06"), "driver") == "535.129.03");
-  CHECK_THAT(found(one, "D06").front().fix,
-             ContainsSubstring("update the driver on the host to 580.65.06"));
+  CHECK_THAT(test_doctor::value(what(one, "D06"), "remedies"), ContainsSubstring("580.65.06"));
   for (model::CudaDevice& gpu : one.surveys[0].inventory.gpus)
     gpu.compute_capability = "7.0"; // which CUDA 13 does not serve
-  CHECK_THAT(found(one, "D06").front().fix,
-             !ContainsSubstring("update the driver") && ContainsSubstring("no driver helps"));
+  CHECK_THAT(test_doctor::value(what(one, "D06"), "remedies"),
+             ContainsSubstring("no driver helps"));
 
   one.surveys[0].host->installed[0].found_by = "toolkit"; // nobody loads from there unasked
   CHECK(worst(one, "D06") == CheckStatus::info);
@@ -78,8 +77,7 @@ TEST_CASE("an NCCL that LD_LIBRARY_PATH names beside the loaded one is a warning
       with_installed({{"/opt/own/libnccl.so.2.21.5", "libnccl.so.2", "2.21.5", "LD_LIBRARY_PATH"}});
 
   CHECK(worst(one, "D06") == CheckStatus::warn);
-  CHECK_THAT(found(one, "D06").front().fix,
-             ContainsSubstring("--library nccl=/opt/own/libnccl.so.2.21.5"));
+  CHECK(test_doctor::value(what(one, "D06"), "path") == "/opt/own/libnccl.so.2.21.5");
 
   one.surveys[0].host->installed[0].version = "2.28.3"; // a copy
   CHECK(worst(one, "D06") == CheckStatus::info);
@@ -99,7 +97,7 @@ TEST_CASE("the NCCL of a Python environment is told of with the way to measure i
   auto findings = found(one, "D06");
   CHECK(worst(one, "D06") == CheckStatus::info);
   CHECK(std::any_of(findings.begin(), findings.end(), [](const CheckResult& finding) {
-    return finding.fix.find("--library nccl=/venv/lib/libnccl.so.2") != std::string::npos;
+    return test_doctor::value(finding.what, "path") == "/venv/lib/libnccl.so.2";
   }));
 }
 

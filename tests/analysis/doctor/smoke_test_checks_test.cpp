@@ -18,6 +18,7 @@ using support::RunBuilder;
 using test_doctor::found;
 using test_doctor::healthy_case;
 using test_doctor::value;
+using test_doctor::what;
 using test_doctor::worst;
 
 TEST_CASE("a collective that runs with right data is the proof") {
@@ -66,18 +67,12 @@ TEST_CASE("a graph or a type that fails is a warning of its own, and none of the
 TEST_CASE("a reduction that fails is blamed on NCCL's age only where NCCL is that old") {
   Case one = healthy_case();
   one.smoke_tests[0].cells[2].outcome = {OutcomeKind::failed, "some words", {0}};
-  auto fix = [&] {
-    for (const CheckResult& finding : found(one, "D25"))
-      if (finding.status == CheckStatus::warn)
-        return finding.fix;
-    return std::string();
-  };
-
-  CHECK_THAT(fix(), !ContainsSubstring("needs NCCL"));
+  CHECK(what(one, "D25").kind == "feature_fails");
+  CHECK(value(what(one, "D25"), "least_nccl") == "-");
 
   for (model::Survey& survey : one.surveys)
     survey.inventory.libraries[2].version = "2.21.5";
-  CHECK(fix() == "it needs NCCL 2.24.3 or later");
+  CHECK(value(what(one, "D25"), "least_nccl") == "2.24.3");
 }
 
 TEST_CASE("without a trial it is unknown whether anything runs") {

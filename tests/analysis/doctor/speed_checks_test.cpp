@@ -38,12 +38,10 @@ TEST_CASE("an all-reduce that was measured is judged by what is normal for these
   REQUIRE(broken.size() == 1);
   CHECK(broken[0].status >= CheckStatus::warn);
   CHECK(value(broken[0].what, "speed") == "broken");
-  CHECK_FALSE(broken[0].cost.empty());
-  CHECK_FALSE(broken[0].fix.empty());
   // Unobserved facts are no evidence.
   for (const std::string& line : broken[0].evidence)
     CHECK_THAT(line, !ContainsSubstring("cause"));
-  CHECK_THAT(broken[0].fix, ContainsSubstring("The cause is unknown; it may be 1. "));
+  CHECK(value(broken[0].what, "causes").starts_with("1. "));
 }
 
 TEST_CASE("nothing is said of speed where nothing was measured, or that cannot be compared") {

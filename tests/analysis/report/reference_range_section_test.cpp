@@ -54,6 +54,9 @@ TEST_CASE("what cannot be judged is left out") {
   model::Run two_hosts = run_of("nvidia");
   two_hosts.header.hosts.push_back(two_hosts.header.hosts[0]);
   CHECK(range_text(two_hosts, {result(470)}).empty());
+  model::Run two_nodes = run_of("nvidia"); // in NCCL's eyes
+  two_nodes.trials.emplace_back().spec.process.per_rank[4] = {{"NCCL_HOSTID", "b"}};
+  CHECK(range_text(two_nodes, {result(470)}).empty());
   model::Run synthetic = run_of("nvidia");
   synthetic.header.synthetic = true;
   CHECK(range_text(synthetic, {result(470)}).empty());
