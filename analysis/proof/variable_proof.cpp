@@ -4,6 +4,7 @@
 #include "analysis/proof/variable_proof.h"
 
 #include "base/similar_words.h"
+#include "base/stored_variables.h"
 #include "workload/nccl_names.h"
 #include "workload/nccl_selection.h"
 #include "workload/nccl_values.h"
@@ -147,6 +148,12 @@ VariableProof prove_variable(const model::Setting& setting, const NcclLog& log,
                              const std::string& backend) {
   VariableProof proof{setting, Effect::not_known, {}, {}, {}};
   const SettingLine* read = log.setting(setting.name);
+  if (setting.value == base::k_value_unset) {
+    proof.effect = read == nullptr ? Effect::took_effect : Effect::overridden;
+    proof.reason = read == nullptr ? "nothing sets it" : "a configuration file sets it";
+    proof.line = read == nullptr ? "" : read->line;
+    return proof;
+  }
   if (backend != "nvidia") {
     proof.effect = read != nullptr ? Effect::took_effect : Effect::ignored;
     if (read != nullptr)

@@ -424,11 +424,16 @@ Section summary_section(const RunFigures& figures) {
     std::string text = fmt::format("{} us", format_number(smallest.time_ns / 1e3));
     if (std::string size = cell_size(smallest.label); size != k_no_size)
       text += fmt::format(" at {}", size);
-    if (peak.busbw_gb_per_s)
+    if (peak.busbw_gb_per_s > 0.0) // not of one rank
       text = fmt::format("busbw up to {} GB/s, at {}; {}", format_number(peak.busbw_gb_per_s),
                          size_text(peak.label.bytes), text);
     section.blocks.push_back(Text{"  ", fmt::format("{}: {}{}", describe(peak), text, mark), 2});
   }
+  if (!all.empty() && std::ranges::all_of(all, [](const auto* one) { return one->ranks == 1; }))
+    section.blocks.push_back(Text{"  ",
+                                  "One rank sends nothing: these are the times of a launch and of "
+                                  "copies in its own memory. Bandwidth needs two ranks or more.",
+                                  2});
   for (const std::string& sentence : step_sentences(figures))
     section.blocks.push_back(Text{"  ", sentence + mark, 2});
   if (!section.blocks.empty())

@@ -12,21 +12,20 @@
 
 namespace ncclprobe::analysis::search {
 
-// Chooses the combinations of process parameters that are tried next. The small interface of all
-// strategies.
+// Chooses which combinations of process parameters are tried next. Each strategy implements it.
 class Chooser {
 public:
   using Allowed = std::function<bool(const Candidate&)>;
 
   virtual ~Chooser() = default;
-  // At most so many combinations that are not in `tried`. Empty: no other is worth a trial.
+  // At most `most` combinations that are not in `tried`. Empty: no other is worth a trial.
+  // `allowed` refuses what is impossible here, and what contains a failed combination.
   virtual std::vector<Candidate> next(const std::vector<Observation>& tried, const Allowed& allowed,
                                       std::size_t most) = 0;
-  // What is believed of each tried one.
+  // The estimated value of each combination in `tried`.
   virtual std::vector<double> values(const std::vector<Observation>& tried) const = 0;
 };
 
-// `allowed` of next(): possible here, and nothing in it has failed.
 std::unique_ptr<Chooser> make_chooser(Strategy strategy, const Space& space);
 
 } // namespace ncclprobe::analysis::search

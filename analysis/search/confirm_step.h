@@ -40,7 +40,7 @@ private:
   Judgement judgement_;
 };
 
-// Candidates that are not faster than this when they are chosen are not confirmed: they would most
+// Only candidates that were faster than this when they were chosen are confirmed. Others would most
 // probably not win.
 double worth_confirming(const Options& options);
 

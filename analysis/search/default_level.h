@@ -7,8 +7,8 @@
 
 namespace ncclprobe::analysis::search {
 
-// The default's times in the trials so far, and whether a new one is off: beyond the scatter of
-// those before. Times are logarithms, weighted over all targets.
+// The default's times in the trials so far. Says whether a new time is off, which means beyond the
+// scatter of the earlier ones. Times are logarithms, weighted over all targets.
 class DefaultLevel {
 public:
   struct Check {
@@ -16,18 +16,18 @@ public:
     double limit = 0; // the largest distance that counts as scatter
     bool is_off() const { return off > limit || off < -limit; }
   };
-  // Nothing with fewer than three times before. The limit is Student's prediction interval (99%)
+  // Absent with fewer than three earlier times. The limit is Student's prediction interval (99%)
   // for one more time, but at least 3%. The scatter is that of successive times, so slow drift does
   // not count (von Neumann, Kent, Bellinson and Hart, "The mean square successive difference",
   // 1941).
   std::optional<Check> check(double log_time) const;
   void add(int trial, double log_time);
-  // The level changed: only what comes from now on counts.
+  // The level changed: only later times count.
   void restart() { times_.clear(); }
-  // The default's time when that trial ran: the mean of the times before and after it. The weight
-  // halves with every four trials in between, so slow drift cancels. At least one time.
+  // The default's time when that trial ran: the mean of the times before and after it. A time's
+  // weight halves with every four trials in between, so slow drift cancels. At least one time.
   double near(int trial) const;
-  // Of one time, from the last ones. Not below that of clocks' ticks (0.1%).
+  // The variance of one time, from the last times. At least that of the clocks' ticks (0.1%).
   double variance() const;
 
 private:

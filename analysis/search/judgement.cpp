@@ -27,7 +27,7 @@ std::vector<double> times_of(const std::vector<MeasuredTrial>& trials, const Can
 }
 
 // The default's processes fall into two arms that differ in nothing. Returns their ratio, above 1.
-// Each stage's times count relative to its mean, so drift in between is no difference.
+// Each stage's times count relative to its mean, so drift between stages does not count.
 double floor_of(const Evidence& evidence, const Candidate& process, const LogTime& log_time) {
   std::array<double, 2> sums{}, counts{};
   std::size_t at = 0;

@@ -10,7 +10,7 @@
 
 namespace ncclprobe::analysis::search {
 
-// What is to be proven.
+// What shall be proven.
 struct Finalists {
   std::optional<Candidate> process; // process parameters, for all targets
   // For each target: in-process values (the rest of the candidate does not count).

@@ -9,7 +9,7 @@
 namespace ncclprobe::analysis::search {
 namespace {
 
-// How bad a bad one is does not matter, and would drown what good ones differ in.
+// How bad a bad candidate is does not matter. It would hide the differences between good ones.
 constexpr double k_worst = 0.3;
 
 std::vector<Observation> bounded(std::vector<Observation> tried) {

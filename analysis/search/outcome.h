@@ -5,13 +5,14 @@
 #include "analysis/search/trial.h"
 #include "analysis/statistics/inference.h"
 
+#include <map>
 #include <optional>
 #include <vector>
 
 // What a search found. Speeds are ratios: the default's time / the candidate's. Above 1 is faster.
 namespace ncclprobe::analysis::search {
 
-// What became of a candidate.
+// How a candidate ended.
 enum class Fate {
   won,        // proven: the lower end of `interval` is above `needed`
   not_proven, // a finalist: `interval` does not exclude `needed`
@@ -22,7 +23,7 @@ enum class Fate {
   unfinished, // the budget ended first
 };
 
-// Why a candidate that was tried won, or was left.
+// Why a tried candidate won or lost.
 struct Reason {
   Candidate candidate;
   std::optional<std::size_t> target; // nothing: all targets together, by weight
@@ -66,6 +67,9 @@ struct Outcome {
   // Of each target: the process parameters of `settings`, and in-process values of its own if they
   // are proven to gain over the settings alone. These are the rows of the tuner table.
   std::vector<Decision> table;
+  // By parameter: the fastest combination over the same without that change, as chosen
+  // (Options::each_change_counts). Empty for a single change.
+  std::map<std::size_t, Gain> of_changes;
   std::vector<Reason> reasons; // of all candidates tried but the default
   std::vector<Disturbance> disturbances;
   int trials = 0;

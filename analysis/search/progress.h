@@ -21,8 +21,8 @@ namespace ncclprobe::analysis::search {
 struct Progress {
   Progress(Space of, Options with);
 
-  // Whether it may be tried: possible for the target (or for all of them), and it does not set all
-  // that a failed one sets.
+  // Whether it may be tried: it is possible for the target (or for all targets), and does not
+  // contain all settings of a failed candidate.
   bool allowed(const Candidate& candidate, std::optional<std::size_t> target = {}) const;
   // Whether the budget has room for these trials, and for `reserve_s` after them.
   bool affordable(const std::vector<TrialRequest>& trials) const;
@@ -39,10 +39,11 @@ struct Progress {
   std::set<Candidate> worked; // process parameters under which a cell finished
   DefaultLevel level;
   std::vector<MeasuredTrial> floor;
-  // What the steps hand on: the fastest combination of process parameters, and for each target the
-  // fastest in-process values under it.
+  // Results for the next steps: the fastest combination of process parameters, and for each target
+  // the fastest in-process values under it.
   std::vector<Observation> contenders;
   std::optional<Candidate> process;
+  std::map<std::size_t, Gain> of_changes; // Outcome::of_changes
   std::vector<std::vector<Candidate>> in_process;
   std::map<std::pair<std::optional<std::size_t>, Candidate>, Reason> reasons;
   bool complete = true; // no step was cut short by the budget

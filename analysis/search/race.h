@@ -46,7 +46,7 @@ private:
 
   std::size_t entrants_;
   std::vector<Entrant> running_;
-  std::vector<std::vector<double>> values_of_left_; // they still tell how values scatter
+  std::vector<std::vector<double>> values_of_left_; // they still show how values scatter
 };
 
 } // namespace ncclprobe::analysis::search

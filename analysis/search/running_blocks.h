@@ -9,8 +9,8 @@
 
 namespace ncclprobe::analysis::search {
 
-// The blocks of trials that are being measured. Sees to it that a step gets whole blocks: it asks
-// again for cells that were not reached, and for blocks that were disturbed.
+// The blocks of trials that are being measured. A step gets whole blocks only: cells that were not
+// reached, and blocks that were disturbed, are measured again.
 //
 // A trial is disturbed if the default's trial before or after it is off: a disturbance began or
 // ended in between. Then the default alone is measured until it is as before, and the blocks with

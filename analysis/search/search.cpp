@@ -6,6 +6,7 @@
 #include "analysis/search/confirm_step.h"
 #include "analysis/search/explore_step.h"
 #include "analysis/search/floor_step.h"
+#include "analysis/search/leave_out_step.h"
 #include "analysis/search/process_race_step.h"
 #include "analysis/search/progress.h"
 #include "analysis/search/running_blocks.h"
@@ -64,6 +65,7 @@ public:
       reasons.insert_or_assign({reason.target, reason.candidate}, reason);
     for (auto& [key, reason] : reasons)
       out.reasons.push_back(std::move(reason));
+    out.of_changes = progress_.of_changes;
     out.disturbances = disturbances_;
     out.trials = blocks_.trials();
     out.seconds = progress_.spent_s;
@@ -77,9 +79,10 @@ private:
   FloorStep floor_{progress_};
   ExploreStep explore_{progress_};
   ProcessRaceStep race_{progress_};
+  LeaveOutStep leave_out_{progress_};
   ScreenStep screen_{progress_};
   ConfirmStep confirm_{progress_};
-  std::array<Step*, 5> steps_{&floor_, &explore_, &race_, &screen_, &confirm_};
+  std::array<Step*, 6> steps_{&floor_, &explore_, &race_, &leave_out_, &screen_, &confirm_};
   std::size_t at_ = 0;
 };
 

@@ -29,6 +29,9 @@ struct Options {
   std::function<double(const TrialRequest&)> expected_s;
   std::uint64_t seed = 1;
   Strategy strategy = Strategy::model;
+  // Process parameters that are not shown to make the fastest combination faster are left out of
+  // it. Otherwise they may be in it: they do no harm.
+  bool each_change_counts = false;
 };
 
 class Search {
@@ -43,9 +46,9 @@ public:
   // The trials to run now, in this order. Empty: the search is done. Call it again when all of them
   // were learned.
   std::vector<TrialRequest> next();
-  // Each trial of next(), in that order.
+  // Call it for each trial of next(), in that order.
   void learn(const TrialRequest& request, const TrialResult& result);
-  // May be asked at any time. Before the end: what is proven so far.
+  // Call it at any time. Before the end it holds what is proven so far.
   Outcome outcome() const;
 
 private:

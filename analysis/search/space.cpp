@@ -42,7 +42,7 @@ bool contains(const Candidate& candidate, const Candidate& part) {
 
 std::vector<Candidate> combinations(const Space& space, bool in_process, std::size_t most) {
   std::vector<Candidate> all{default_candidate(space)};
-  // Each one is made once: from the one that lacks its last change.
+  // Each is made only once, from the combination without its last change.
   auto last_change = [](const Candidate& one) {
     std::size_t after = one.size();
     while (after > 0 && one[after - 1] == 0)

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-// What may be tuned. Words: docs/method.md, "How tune decides".
+// What may be tuned. docs/method.md defines the words, "How tune decides".
 namespace ncclprobe::analysis::search {
 
 // The index of a value for each parameter. 0 is the default: the parameter is not set.

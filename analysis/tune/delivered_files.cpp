@@ -90,29 +90,37 @@ std::optional<std::string> conf_file(const Delivery& delivery) {
       others += fmt::format("# NCCL's file cannot set this variable, so export it: {}={}\n",
                             one.name, base::shell_word(one.value));
   return "# Name this file in NCCL_CONF_FILE, or copy it to ~/.nccl.conf. The environment wins "
-         "over "
-         "it.\n" +
+         "over it.\n" +
          others + *lines;
 }
 
-std::string shell_file(const Delivery& delivery) {
-  return "# . settings.sh\n" + export_line(delivery.environment) + "\n";
+std::string shell_file(const std::vector<Setting>& environment) {
+  return fmt::format("# . settings.sh\n{}\n", fmt::join(shell_lines(environment), "\n"));
+}
+
+// What a form that can only set variables lacks.
+std::string removal_lines(const std::vector<std::string>& removed, std::string_view mark) {
+  return removed.empty()
+             ? ""
+             : fmt::format("{} Unset first, where the job is started, on every node:\n{} {}\n",
+                           mark, mark, fmt::join(removed, " "));
 }
 
 std::string launch_lines(const Delivery& delivery) {
   std::vector<std::string> words;
   for (const Setting& one : delivery.environment)
     words.push_back(fmt::format("{}={}", one.name, base::shell_word(one.value)));
-  return fmt::format("# Open MPI\n"
-                     "mpirun -x {} PROGRAM\n"
-                     "\n"
-                     "# Slurm: in the batch file, before srun, which passes the environment on\n"
-                     "export {}\n"
-                     "srun PROGRAM\n"
-                     "\n"
-                     "# torchrun, on every node\n"
-                     "{} torchrun --nproc-per-node GPUS PROGRAM\n",
-                     fmt::join(words, " -x "), fmt::join(words, " "), fmt::join(words, " "));
+  return fmt::format(
+      "# Open MPI binds two ranks to one core each, and NCCL's threads then share it\n"
+      "mpirun --bind-to none -x {} PROGRAM\n"
+      "\n"
+      "# Slurm: in the batch file, before srun, which passes the environment on\n"
+      "export {}\n"
+      "srun PROGRAM\n"
+      "\n"
+      "# torchrun, on every node\n"
+      "{} torchrun --nproc-per-node GPUS PROGRAM\n",
+      fmt::join(words, " -x "), fmt::join(words, " "), fmt::join(words, " "));
 }
 
 std::string config_value(const ConfigField& field, const Setting& setting) {
@@ -182,21 +190,27 @@ std::optional<std::string> torch_code(const Delivery& delivery) {
 
 } // namespace
 
-std::vector<DeliveredFile> delivered_files(const Delivery& delivery) {
+std::vector<DeliveredFile> delivered_files(const Delivery& given) {
   std::vector<DeliveredFile> files;
-  if (delivery.environment.empty() && delivery.step_options.empty())
-    return files;
+  Delivery delivery = given;
+  delivery.environment = without_removed(given.environment);
+  const std::vector<std::string> removed = removed_variables(given.environment);
   auto add = [&](const char* name, const char* mark, std::optional<std::string> content) {
     if (content)
       files.push_back({name, commented(delivery.about, mark) + *content});
   };
-  add("nccl.conf", "#", conf_file(delivery));
-  if (!delivery.environment.empty()) {
-    add("settings.sh", "#", shell_file(delivery));
-    add("launch.txt", "#", launch_lines(delivery));
-  }
-  add("nccl_config.c", "//", config_code(delivery));
-  add("ddp.py", "#", torch_code(delivery));
+  auto add_with_removal = [&](const char* name, const char* mark,
+                              const std::optional<std::string>& content) {
+    if (content)
+      add(name, mark, removal_lines(removed, mark) + *content);
+  };
+  add_with_removal("nccl.conf", "#", conf_file(delivery));
+  if (!given.environment.empty())
+    add("settings.sh", "#", shell_file(given.environment));
+  if (!delivery.environment.empty())
+    add_with_removal("launch.txt", "#", launch_lines(delivery));
+  add_with_removal("nccl_config.c", "//", config_code(delivery));
+  add_with_removal("ddp.py", "#", torch_code(delivery));
   return files;
 }
 

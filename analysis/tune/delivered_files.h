@@ -6,14 +6,16 @@
 
 #include "model/trial.h"
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ncclprobe::analysis::tune {
 
 // Settings that all ranks of a job get, and what is known of them.
 struct Delivery {
-  std::vector<model::Setting> environment;
+  std::vector<model::Setting> environment; // base::k_value_unset: the variable must not be set
   // Of a training step, as `ncclprobe run` names them: "bucket" "50M", "comm-priority", "compress".
   std::vector<model::Setting> step_options;
   tuning::Header about; // the head of every file
@@ -23,6 +25,10 @@ struct DeliveredFile {
   std::string name; // in the folder of the delivery
   std::string content;
 };
+
+// All names that a file can have.
+inline constexpr std::array<std::string_view, 5> k_delivered_names{
+    "nccl.conf", "settings.sh", "launch.txt", "nccl_config.c", "ddp.py"};
 
 // The settings in every form in which a job can take them: nccl.conf (NCCL_CONF_FILE; variables of
 // NCCL alone), settings.sh (a shell sources it), launch.txt (lines for mpirun, Slurm and torchrun

@@ -3,7 +3,9 @@
 
 #include "analysis/tune/tuned_table.h"
 
+#include "analysis/proof/nccl_log.h"
 #include "base/parse_enum.h"
+#include "workload/nccl_selection.h"
 
 #include <algorithm>
 #include <charconv>
@@ -51,6 +53,19 @@ std::optional<tuning::Row> row_of(const search::Space& space, const search::Deci
   return row;
 }
 
+std::optional<tuning::Estimate> estimate_of(const tuning::Row& row, const TuningTable& table) {
+  for (const TunedAlgorithm& one : table.algorithms) {
+    if (one.function != workload::nccl_function(row.collective) || one.algorithm != "RING" ||
+        one.protocol != "SIMPLE")
+      continue;
+    const TunedTime at_min = tuned_time(one, row.min_bytes, table.nodes);
+    const TunedTime at_max = tuned_time(one, row.max_bytes, table.nodes);
+    if (at_min.is_whole && at_max.is_whole)
+      return tuning::Estimate{at_min.time_us, at_max.time_us};
+  }
+  return std::nullopt;
+}
+
 struct Measured {
   model::Collective collective;
   std::uint64_t bytes;
@@ -82,6 +97,17 @@ std::vector<tuning::Row> tuned_rows(const search::Space& space, const search::Ou
     last = &one;
   }
   return rows;
+}
+
+void add_estimates(std::vector<tuning::Row>& rows, const model::TrialRecord& companion) {
+  std::vector<TuningTable> tables;
+  for (const model::Evidence& evidence : companion.evidence)
+    for (TuningTable& table : read_nccl_log(evidence.log).tables)
+      tables.push_back(std::move(table));
+  for (tuning::Row& row : rows)
+    for (const TuningTable& table : tables)
+      if (table.ranks == row.ranks && table.nodes == row.nodes && !row.estimate)
+        row.estimate = estimate_of(row, table);
 }
 
 } // namespace ncclprobe::analysis::tune

@@ -6,6 +6,7 @@
 
 #include "analysis/search/search.h"
 #include "model/cell_label.h"
+#include "model/record.h"
 
 #include <vector>
 
@@ -20,9 +21,14 @@ struct TunedShape {
 // Rows of a tuner table for the targets (`labels`, in their order) whose own algorithm, protocol or
 // channels are proven to be faster than the settings alone. A row covers the sizes that were
 // measured: from one to another where no measured size in between chooses differently, else one
-// size. Empty if nothing is proven, or NCCL asks no tuner about the collectives.
+// size. Empty if nothing is proven, or if NCCL asks no tuner about these collectives.
 std::vector<tuning::Row> tuned_rows(const search::Space& space, const search::Outcome& outcome,
                                     const std::vector<model::CellLabel>& labels,
                                     const TunedShape& shape);
+
+// Fills in NCCL's own estimates of the rows, by the table in the log of a process with the same
+// settings. A row gets none if the log has no table for its communicator, and none for all_reduce
+// over several nodes: there NCCL corrects the table by figures that it does not log.
+void add_estimates(std::vector<tuning::Row>& rows, const model::TrialRecord& companion);
 
 } // namespace ncclprobe::analysis::tune

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/search/search.h"
+#include "analysis/tune/explanation.h"
 #include "analysis/tune/proof_of_delivery.h"
 #include "model/trial.h"
 
@@ -13,6 +14,12 @@
 
 namespace ncclprobe::analysis::tune {
 
+// A variable that the environment sets.
+struct EnvironmentVariable {
+  model::Setting setting;
+  std::string why_nothing; // it changes nothing here; empty: it may change something
+};
+
 // A search that is over, and what is delivered.
 struct Tuning {
   search::Space space;
@@ -21,15 +28,22 @@ struct Tuning {
   std::vector<std::string> not_in_space; // what was left out, and why; one line each
   std::vector<std::string> notes;        // on the space as a whole
   std::vector<model::Setting> pinned;    // by the environment
-  bool measured = false;                 // otherwise only prepared
+  std::vector<EnvironmentVariable> environment; // NCCL's and ncclprobe's own, by name
+  bool only_environment = false;                // it was searched for variables that harm
+  bool measured = false;                        // otherwise only prepared
   search::Outcome outcome;
+  StepTimesOfCandidates step_times;
   double budget_s = 0;
   double min_gain = 0.02;
   bool synthetic = false;
 
-  std::vector<model::Setting> delivered; // to all ranks; none: keep the defaults
+  // To all ranks; none: keep the defaults. base::k_value_unset removes a variable.
+  std::vector<model::Setting> delivered;
   std::vector<model::Setting> variables; // those of them that the environment can hold
   std::optional<DeliveryProof> proof;    // of them
+  std::vector<Explanation> explanations; // of the targets; empty without a proof
+  // Of the default, then of candidates that clearly lost, if companions of the search show it.
+  std::vector<CandidateChoices> choices;
   std::filesystem::path folder;
   std::vector<std::string> files; // in it
 };

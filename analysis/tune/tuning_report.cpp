@@ -7,6 +7,9 @@
 #include "analysis/report/label_words.h"
 #include "analysis/results/export_line.h"
 #include "analysis/statistics/inference.h"
+#include "analysis/tune/choice_map.h"
+#include "analysis/tune/environment_section.h"
+#include "analysis/tune/explanation_section.h"
 #include "base/units.h"
 
 #include <algorithm>
@@ -25,18 +28,36 @@ constexpr FindingKind k_use{
     "use_settings", Severity::note,
     "Use {settings}: {speed:.3f}x the default's speed, {confidence:.0f}% interval {low:.3f} to "
     "{high:.3f}, in {processes} fresh processes that had no part in choosing."};
+constexpr FindingKind k_remove{
+    "remove_variables", Severity::warning,
+    "Remove these from the environment: {variables}. That is {speed:.3f}x the speed of the "
+    "environment as it is, {confidence:.0f}% interval {low:.3f} to {high:.3f}, in {processes} "
+    "fresh "
+    "processes that had no part in choosing."};
+constexpr FindingKind k_keep_environment{
+    "keep_environment", Severity::note,
+    "Keep the environment: without any of its variables nothing is shown to be faster by more "
+    "than {gain:.1f}%."};
+constexpr FindingKind k_no_effect{"variables_without_effect", Severity::note,
+                                  "These variables of the environment change nothing here: "
+                                  "{variables}."};
 constexpr FindingKind k_keep{"keep_defaults", Severity::note,
                              "Keep the defaults: none of {candidates} candidates is shown to be "
                              "faster by more than {gain:.1f}%."};
+constexpr FindingKind k_nothing_compared{
+    "nothing_compared", Severity::warning,
+    "Nothing was compared: the trials of the default alone took {spent}, and the budget is "
+    "{budget}. Give more time with --budget."};
 constexpr FindingKind k_would_try{"would_try", Severity::note,
                                   "Nothing was measured. Of {combinations} combinations for "
                                   "{targets}, a search tries what it can in at most {budget}."};
 constexpr FindingKind k_not_confirmed{
     "delivery_not_confirmed", Severity::warning,
     "Keep the defaults: {settings} won when it was chosen, but not again as delivered."};
-constexpr FindingKind k_unfinished{
-    "budget_ended", Severity::warning,
-    "The budget ended the search before it was done. Candidates not measured to the end: {left}."};
+constexpr FindingKind k_unfinished{"not_complete", Severity::warning,
+                                   "The search ended before it was done, so a faster setting may "
+                                   "remain. More time (--budget) finds "
+                                   "out; candidates not measured to the end: {left}."};
 constexpr FindingKind k_disturbed{
     "disturbed", Severity::warning,
     "The default itself was off in {trials}, so these were repeated."};
@@ -56,13 +77,9 @@ std::string_view in_words(Fate fate) {
   case Fate::failed:
     return "failed";
   case Fate::unfinished:
-    return "the budget ended first";
+    return "the search ended first";
   }
   return "";
-}
-
-std::string settings_text(const Tuning& tuning) {
-  return model::label_of(tuning.delivered);
 }
 
 std::int64_t candidates_tried(const search::Outcome& outcome) {
@@ -92,20 +109,31 @@ Section answer_section(const Tuning& tuning) {
                          {"budget", base::format_duration(1e9 * tuning.budget_s)}}});
   } else if (is_recommended(tuning)) {
     const RatioTest& all = *tuning.proof->all;
-    findings.push_back({&k_use,
-                        {{"settings", settings_text(tuning)},
-                         {"speed", six_digits(all.ratio)},
-                         {"low", six_digits(all.interval.low)},
-                         {"high", six_digits(all.interval.high)},
-                         {"confidence", 100 * k_confidence},
-                         {"processes", tuning.proof->delivery_processes}}});
+    const std::vector<model::Setting> set = without_removed(tuning.delivered);
+    const std::vector<std::string> removed = removed_variables(tuning.delivered);
+    findings.push_back(
+        {set.empty() ? &k_remove : &k_use,
+         {{"settings",
+           model::label_of(set) + (removed.empty() ? "" : " without " + join(removed, ", "))},
+          {"variables", removed_in_words(tuning)},
+          {"speed", six_digits(all.ratio)},
+          {"low", six_digits(all.interval.low)},
+          {"high", six_digits(all.interval.high)},
+          {"confidence", 100 * k_confidence},
+          {"processes", tuning.proof->delivery_processes}}});
   } else if (!tuning.delivered.empty()) {
-    findings.push_back({&k_not_confirmed, {{"settings", settings_text(tuning)}}});
+    findings.push_back({&k_not_confirmed, {{"settings", model::label_of(tuning.delivered)}}});
+  } else if (candidates_tried(outcome) == 0 && !outcome.complete) {
+    findings.push_back({&k_nothing_compared,
+                        {{"spent", base::format_duration(1e9 * outcome.seconds)},
+                         {"budget", base::format_duration(1e9 * tuning.budget_s)}}});
+  } else if (tuning.only_environment) {
+    findings.push_back({&k_keep_environment, {{"gain", 100 * tuning.min_gain}}});
   } else {
     findings.push_back(
         {&k_keep, {{"candidates", candidates_tried(outcome)}, {"gain", 100 * tuning.min_gain}}});
   }
-  if (tuning.measured && !outcome.complete)
+  if (tuning.measured && !outcome.complete && candidates_tried(outcome) > 0)
     findings.push_back(
         {&k_unfinished,
          {{"left", static_cast<std::int64_t>(std::ranges::count(outcome.reasons, Fate::unfinished,
@@ -113,11 +141,13 @@ Section answer_section(const Tuning& tuning) {
   if (!outcome.disturbances.empty())
     findings.push_back(
         {&k_disturbed, {{"trials", count_of(outcome.disturbances.size(), "trial", "trials")}}});
+  if (const auto names = without_effect(tuning); !names.empty())
+    findings.push_back({&k_no_effect, {{"variables", join(names, ", ")}}});
   if (tuning.synthetic)
     findings.push_back({&k_synthetic_numbers});
   section.blocks.push_back(Findings{"Answer", std::move(findings), k_hang});
   if (is_recommended(tuning) && !tuning.variables.empty())
-    section.blocks.push_back(Code{{export_line(tuning.variables)}, k_hang});
+    section.blocks.push_back(Code{shell_lines(tuning.variables), k_hang});
   return section;
 }
 
@@ -145,7 +175,12 @@ TablePtr target_table(const Tuning& tuning) {
   table.add("proven", [](Row row) { return row.decision->proven; });
   table.add("speed_ratio", [](Row row) { return six_digits(row.decision->over_default.speed); })
       .titled("speed", {Unit::ratio});
-  table.add("interval", [](Row row) { return interval_value(row.decision->over_default.interval); })
+  table
+      .add("interval",
+           [](Row row) {
+             const bool is_default = row.decision->candidate == default_candidate(*row.space);
+             return is_default ? Value() : interval_value(row.decision->over_default.interval);
+           })
       .titled(fmt::format("{:.0f}% interval", 100 * k_confidence), {Unit::fixed, 3})
       .interval();
   table.add("needed", [](Row row) { return six_digits(row.decision->needed); })
@@ -177,12 +212,20 @@ TablePtr target_table(const Tuning& tuning) {
 struct ReasonRow {
   const search::Space* space;
   const search::Reason* reason;
+  std::optional<steps::StepTimes> step; // its parts
 };
+
+// Of all targets together there are none, unless there is only one.
+std::optional<steps::StepTimes> step_of(const Tuning& tuning, const search::Reason& reason) {
+  if (!reason.target && tuning.space.targets.size() > 1)
+    return std::nullopt;
+  return tuning.step_times.of(reason.target.value_or(0), reason.candidate);
+}
 
 TablePtr candidate_table(const Tuning& tuning) {
   std::vector<ReasonRow> rows;
   for (const search::Reason& reason : tuning.outcome.reasons)
-    rows.push_back({&tuning.space, &reason});
+    rows.push_back({&tuning.space, &reason, step_of(tuning, reason)});
   TableOf<ReasonRow> table(std::move(rows));
   using Row = const ReasonRow&;
   table.add("candidate", [](Row row) { return to_text(*row.space, row.reason->candidate); })
@@ -197,7 +240,12 @@ TablePtr candidate_table(const Tuning& tuning) {
       .titled("for")
       .left(24)
       .if_any();
-  table.add("speed_ratio", [](Row row) { return six_digits(row.reason->speed); })
+  table
+      .add("speed_ratio",
+           [](Row row) {
+             return row.reason->fate == Fate::failed ? std::nullopt
+                                                     : std::optional(six_digits(row.reason->speed));
+           })
       .titled("speed", {Unit::ratio});
   table.add("interval", [](Row row) { return interval_value(row.reason->interval); })
       .titled("interval", {Unit::fixed, 3})
@@ -213,34 +261,28 @@ TablePtr candidate_table(const Tuning& tuning) {
   table.add("processes", [](Row row) { return row.reason->processes; })
       .titled("processes")
       .dispensable(3);
+  auto add_part = [&](const char* key, const char* title, double steps::StepTimes::*part) {
+    table.add(key, [part](Row row) {
+      return row.step ? std::optional(six_digits((*row.step).*part)) : std::nullopt;
+    });
+    table
+        .show(title,
+              [part](Row row) {
+                return row.step ? std::optional((*row.step).*part / 1e6) : std::nullopt;
+              },
+              {Unit::fixed, 3})
+        .if_any()
+        .dispensable(2);
+  };
+  add_part("computing_ns", "computing ms", &steps::StepTimes::compute_ns);
+  add_part("exposed_wait_ns", "wait ms", &steps::StepTimes::exposed_wait_ns);
+  add_part("exposed_transfer_ns", "transfer ms", &steps::StepTimes::exposed_transfer_ns);
   table.add("fate", [](Row row) { return row.reason->fate; });
   table.add("outcome", [](Row row) { return row.reason->outcome; });
   table.show_left("result", [](Row row) {
     return row.reason->fate == Fate::failed ? analysis::in_words(row.reason->outcome)
                                             : std::string(in_words(row.reason->fate));
   });
-  return table.table();
-}
-
-// A candidate that took effect in process, beside the library's own choice there.
-struct MapRow {
-  std::string target;
-  std::string candidate;
-  double speed;
-};
-
-TablePtr choice_map(const Tuning& tuning) {
-  std::vector<MapRow> rows;
-  for (const search::Reason& one : tuning.outcome.reasons)
-    if (one.target && one.stage == search::Stage::screen && one.fate != Fate::failed &&
-        process_part(tuning.space, one.candidate) == default_candidate(tuning.space))
-      rows.push_back({tuning.space.targets[*one.target].name, to_text(tuning.space, one.candidate),
-                      one.speed});
-  TableOf<MapRow> table(std::move(rows));
-  table.add("target", &MapRow::target).titled("target").left();
-  table.add("candidate", &MapRow::candidate).titled("choice").left();
-  table.add("speed_ratio", [](const MapRow& row) { return six_digits(row.speed); })
-      .titled("speed against the library's choice", {Unit::ratio});
   return table.table();
 }
 
@@ -273,12 +315,16 @@ TablePtr parameter_table(const Tuning& tuning) {
 }
 
 // People see those that came far, and those that failed: the others were only slower.
+bool cannot_run_here(const search::Reason& one) {
+  return one.fate == Fate::failed && one.outcome == model::OutcomeKind::skipped;
+}
+
 std::vector<std::size_t> telling_rows(const search::Outcome& outcome) {
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < outcome.reasons.size(); ++i) {
     const Fate fate = outcome.reasons[i].fate;
     if (fate == Fate::won || fate == Fate::not_proven || fate == Fate::not_chosen ||
-        fate == Fate::failed)
+        (fate == Fate::failed && !cannot_run_here(outcome.reasons[i])))
       rows.push_back(i);
   }
   return rows;
@@ -289,7 +335,8 @@ Object data_of(const Tuning& tuning, const TablePtr& targets, const TablePtr& ca
   Object data{{"schema", "ncclprobe.tuning"},
               {"version", 1},
               {"recommended", is_recommended(tuning)},
-              {"settings", tuning.delivered},
+              {"settings", without_removed(tuning.delivered)},
+              {"remove", removed_variables(tuning.delivered)},
               {"synthetic", tuning.synthetic},
               {"measured", tuning.measured},
               {"complete", outcome.complete},
@@ -299,10 +346,14 @@ Object data_of(const Tuning& tuning, const TablePtr& targets, const TablePtr& ca
               {"seconds", six_digits(outcome.seconds)},
               {"targets", targets},
               {"candidates", candidates},
+              {"regret", choice_map(tuning)},
+              {"choices", choices_table(tuning)},
+              {"step_parts", step_parts_table(tuning)},
               {"parameters", parameter_table(tuning)},
               {"transports", tuning.transports},
               {"notes", tuning.notes},
               {"pinned", tuning.pinned},
+              {"environment", environment_table(tuning)},
               {"left_out", tuning.not_in_space},
               {"files", tuning.files}};
   if (tuning.proof)
@@ -336,11 +387,15 @@ Report tuning_report(const Tuning& given) {
   if (candidates->rows > 0) {
     auto rows = telling_rows(tuning->outcome);
     Section tried{"candidates", "Candidates, and why each won or was left"};
-    if (const std::size_t slower = candidates->rows - rows.size(); slower > 0)
+    const auto impossible =
+        static_cast<std::size_t>(std::ranges::count_if(tuning->outcome.reasons, cannot_run_here));
+    if (const std::size_t slower = candidates->rows - rows.size() - impossible; slower > 0)
       tried.add("", fmt::format("{} more were slower and left early. JSON has all.", slower), 2);
+    if (impossible > 0)
+      tried.add("", fmt::format("{} are not offered by the library here.", impossible), 2);
     tried.blocks.push_back(
         View{.table = candidates, .rows = std::move(rows), .most_rows = k_rows_shown});
-    if (const TablePtr map = choice_map(*tuning); map->rows > 0)
+    if (const TablePtr map = candidate_map(*tuning); map->rows > 0)
       tried.charts.push_back({.kind = ChartKind::heat_map,
                               .title = "Choices in process, as screened",
                               .table = map,
@@ -349,6 +404,21 @@ Report tuning_report(const Tuning& given) {
                               .value = "speed_ratio"});
     report.sections.push_back(std::move(tried));
   }
+  if (const TablePtr map = choice_map(*tuning); map->rows > 0) {
+    report.sections.push_back(
+        {"regret",
+         "By how much the library's own choice was slower than others, as screened",
+         {View{map}}});
+  }
+  Section why{"why", "What settings changed"};
+  for (const TablePtr& table : {choices_table(*tuning), step_parts_table(*tuning)})
+    if (table->rows > 0)
+      why.blocks.push_back(View{table});
+  if (!why.blocks.empty())
+    report.sections.push_back(std::move(why));
+  if (!tuning->environment.empty())
+    report.sections.push_back(
+        {"environment", "Variables of the environment", {View{environment_table(*tuning)}}});
   Section space{"space", tuning->measured ? "What was tried" : "What would be tried"};
   space.part = Section::Part::method;
   space.add_each("transport", tuning->transports, 11);

@@ -7,7 +7,7 @@
 
 namespace ncclprobe::analysis::tune {
 
-// The answer first; then the gain of each target, all candidates and why each was left, what was
+// The answer first. Then the gain of each target, all candidates and why each won or lost, what was
 // not in the space, and how the answer was found.
 Report tuning_report(const Tuning& tuning);
 

@@ -114,22 +114,70 @@ private:
   std::vector<Tuned> tuned_;
 };
 
-std::string why_excluded(const tuning::Choice& choice, std::string_view function,
-                         const Variables& variables) {
-  auto excluded = [&](const char* name, auto allowed_by, std::string_view word) -> std::string {
+constexpr FindingKind k_excluded{"excluded", Severity::warning,
+                                 "{variable}={value} excludes {word}"};
+constexpr FindingKind k_other_plugin{"other_plugin", Severity::warning,
+                                     "{variable}={value} is not libncclprobe-tuner"};
+constexpr FindingKind k_no_plugin{"no_plugin", Severity::warning,
+                                  "no setting of the run has {variable}"};
+constexpr FindingKind k_other_nccl{
+    "other_nccl", Severity::warning,
+    "the table is for NCCL {table}, and is not used with NCCL {nccl}"};
+constexpr FindingKind k_unknown_algorithm{"unknown_algorithm", Severity::warning,
+                                          "NCCL {nccl} has no {algorithm}"};
+constexpr FindingKind k_cannot{"cannot", Severity::warning, "{why}"};
+constexpr FindingKind k_not_offered{"not_offered", Severity::warning,
+                                    "NCCL did not offer it for {calls} calls"};
+constexpr FindingKind k_ran_differently{
+    "ran_differently", Severity::note,
+    "the run's cells of these sizes did not run as the row says"};
+constexpr FindingKind k_fewer_channels{"fewer_channels", Severity::warning,
+                                       "{variable}={value} allows fewer channels than {channels}"};
+constexpr FindingKind k_no_communicator{
+    "no_communicator", Severity::warning,
+    "{job_ranks} ranks on {job_nodes} nodes have no communicator of {ranks} ranks on {nodes}"};
+constexpr FindingKind k_no_call{"no_call", Severity::note,
+                                "no call had these sizes and numbers of ranks"};
+
+using Why = std::optional<Finding>;
+
+Why why_excluded(const tuning::Choice& choice, std::string_view function,
+                 const Variables& variables) {
+  auto excluded = [&](const char* name, auto allowed_by, std::string_view word) -> Why {
     const std::string* value = variable_in(variables, name);
     if (value == nullptr)
-      return "";
+      return {};
     auto allowed = allowed_by(*value, function);
     if (allowed && std::ranges::find(*allowed, word) == allowed->end())
-      return fmt::format("{}={} excludes {}", name, *value, word);
-    return "";
+      return Finding{&k_excluded, {{"variable", name}, {"value", *value}, {"word", word}}};
+    return {};
   };
-  std::string why =
-      excluded("NCCL_ALGO", workload::allowed_algorithms, to_string(choice.algorithm));
-  return why.empty()
-             ? excluded("NCCL_PROTO", workload::allowed_protocols, to_string(choice.protocol))
-             : why;
+  Why why = excluded("NCCL_ALGO", workload::allowed_algorithms, to_string(choice.algorithm));
+  return why ? why
+             : excluded("NCCL_PROTO", workload::allowed_protocols, to_string(choice.protocol));
+}
+
+// Of these, NCCL takes the smaller number.
+Why why_fewer_channels(const tuning::Row& row, const Variables& variables) {
+  for (const char* name : {"NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS"})
+    if (const std::string* value = variable_in(variables, name); value != nullptr)
+      if (const auto most = workload::read_integer(*value).value; most > 0 && most < row.channels)
+        return Finding{&k_fewer_channels,
+                       {{"variable", name}, {"value", *value}, {"channels", row.channels}}};
+  return {};
+}
+
+Why why_no_communicator(const tuning::Row& row, const JobShape& job) {
+  if (job.ranks == 0)
+    return {};
+  const int on_a_node = (job.ranks + job.nodes - 1) / job.nodes;
+  if (row.ranks <= job.ranks && row.nodes <= job.nodes && row.ranks <= row.nodes * on_a_node)
+    return {};
+  return Finding{&k_no_communicator,
+                 {{"job_ranks", job.ranks},
+                  {"job_nodes", job.nodes},
+                  {"ranks", row.ranks},
+                  {"nodes", row.nodes}}};
 }
 
 // The NCCL that the rows are for.
@@ -137,61 +185,67 @@ struct Job {
   Variables variables;
   std::string nccl; // of the run, or as the table says; empty: unknown
   bool is_run = false;
+  JobShape shape = {};
 };
 
-// What keeps the table from deciding; empty: nothing that is known.
-std::string why_not_asked(const Job& job, const tuning::Header& header) {
+// What keeps the table from deciding, as far as is known.
+Why why_not_asked(const Job& job, const tuning::Header& header) {
   const auto& variables = job.variables;
   const std::string* plugin = variable_in(variables, k_plugin_variable);
   if (plugin != nullptr && !loads_the_tuner(variables))
-    return fmt::format("{}={} is not libncclprobe-tuner", k_plugin_variable, *plugin);
+    return Finding{&k_other_plugin, {{"variable", k_plugin_variable}, {"value", *plugin}}};
   if (plugin == nullptr && job.is_run)
-    return fmt::format("no setting of the run has {}", k_plugin_variable);
+    return Finding{&k_no_plugin, {{"variable", k_plugin_variable}}};
   if (!header.nccl.empty() && !job.nccl.empty() && header.nccl != job.nccl)
-    return fmt::format("the table is for NCCL {}, and stands aside with NCCL {}", header.nccl,
-                       job.nccl);
-  return "";
+    return Finding{&k_other_nccl, {{"table", header.nccl}, {"nccl", job.nccl}}};
+  return {};
 }
 
-std::string why_never_possible(const tuning::Row& row, std::string_view function, const Job& job) {
+Why why_never_possible(const tuning::Row& row, std::string_view function, const Job& job) {
   const std::string algorithm(to_string(row.choice->algorithm));
   const int version = workload::parse_nccl_version(job.nccl).value_or(0);
   if (workload::selection_problem(*workload::find_variable("NCCL_ALGO"), algorithm, version))
-    return fmt::format("NCCL {} has no {}", job.nccl, algorithm);
+    return Finding{&k_unknown_algorithm, {{"nccl", job.nccl}, {"algorithm", algorithm}}};
   Variables variables = job.variables;
   variables["NCCL_ALGO"] = algorithm;
   variables["NCCL_PROTO"] = to_string(row.choice->protocol);
   const std::string why = workload::why_impossible(
       function, variables,
       {.nodes = row.nodes, .ranks_per_node = (row.ranks + row.nodes - 1) / row.nodes, .nvls = {}});
-  return why.substr(why.find(": ") == std::string::npos ? 0 : why.find(": ") + 2);
+  if (why.empty())
+    return {};
+  const std::size_t colon = why.find(": ");
+  return Finding{&k_cannot, {{"why", why.substr(colon == std::string::npos ? 0 : colon + 2)}}};
 }
 
 void decide_state(RowCheck& check, const Job& job, const tuning::Header& header,
                   std::uint64_t not_offered, const CellCount& cells) {
-  auto ends_as = [&](RowState state, std::string why) {
+  auto ends_as = [&](RowState state, Why why) {
     check.state = state;
     check.reason = std::move(why);
   };
   if (check.calls.value_or(0) > 0)
-    return ends_as(RowState::hit, "");
+    return ends_as(RowState::hit, {});
   const std::string_view function = *workload::nccl_function(check.row.collective);
   if (check.row.choice)
-    if (std::string why = why_never_possible(check.row, function, job); !why.empty())
+    if (Why why = why_never_possible(check.row, function, job))
       return ends_as(RowState::impossible, std::move(why));
-  if (std::string why = why_not_asked(job, header); !why.empty())
+  if (Why why = why_no_communicator(check.row, job.shape))
+    return ends_as(RowState::impossible, std::move(why));
+  if (Why why = why_not_asked(job, header))
     return ends_as(RowState::overridden, std::move(why));
   if (check.row.choice)
-    if (std::string why = why_excluded(*check.row.choice, function, job.variables); !why.empty())
+    if (Why why = why_excluded(*check.row.choice, function, job.variables))
       return ends_as(RowState::overridden, std::move(why));
+  if (Why why = why_fewer_channels(check.row, job.variables))
+    return ends_as(RowState::overridden, std::move(why));
   if (not_offered > 0)
-    return ends_as(RowState::impossible,
-                   fmt::format("NCCL did not offer it for {} calls", not_offered));
+    return ends_as(RowState::impossible, Finding{&k_not_offered, {{"calls", not_offered}}});
   if (cells.covered > 0)
-    return ends_as(RowState::never, "the run's cells of these sizes ran otherwise");
+    return ends_as(RowState::never, Finding{&k_ran_differently});
   if (check.calls)
-    return ends_as(RowState::never, "no call of these sizes and ranks came");
-  ends_as(RowState::unchecked, "");
+    return ends_as(RowState::never, Finding{&k_no_call});
+  ends_as(RowState::unchecked, {});
 }
 
 } // namespace
@@ -202,7 +256,7 @@ Result<std::vector<RowCheck>> check_rows(const tuning::TableFile& table,
     if (hits.sha256 != table.sha256 || hits.rows.size() != table.table.rows.size())
       return fail(Errc::mismatch, "the hits are those of another table: its SHA-256 is {}, not {}",
                   hits.sha256, table.sha256);
-  Job job{evidence.environment, table.table.header.nccl, evidence.run != nullptr};
+  Job job{evidence.environment, table.table.header.nccl, evidence.run != nullptr, evidence.shape};
   std::optional<CellsOfRun> cells;
   if (evidence.run != nullptr) {
     job.variables.clear();

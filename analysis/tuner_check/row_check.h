@@ -5,6 +5,7 @@
 #include "tuning/hit_counts.h"
 #include "tuning/table_file.h"
 
+#include "analysis/report_value/report_value.h"
 #include "model/run.h"
 #include "workload/nccl_variables.h"
 
@@ -32,7 +33,13 @@ struct RowCheck {
   // How often it was used: the most calls of any process, because every rank counts the same
   // calls; or the cells of the run. Absent: no evidence.
   std::optional<std::uint64_t> calls;
-  std::string reason; // a clause; empty for `hit` and `unchecked`
+  std::optional<Finding> reason; // a clause; absent for `hit` and `unchecked`
+};
+
+// A job whose ranks are spread evenly over its nodes.
+struct JobShape {
+  int ranks = 0; // 0: not known
+  int nodes = 1;
 };
 
 struct RowEvidence {
@@ -40,6 +47,8 @@ struct RowEvidence {
   const model::Run* run = nullptr;     // its companion trials say how each cell ran
   // Of the job; with a run, the run's are used.
   workload::Variables environment;
+  // Communicators larger than the job do not exist. Smaller ones may: a program splits them.
+  JobShape shape = {};
 };
 
 // In the order of the table. Errors: mismatch if hits are those of another table.

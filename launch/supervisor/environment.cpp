@@ -3,6 +3,8 @@
 
 #include "launch/supervisor/environment.h"
 
+#include "base/stored_variables.h"
+
 #include <algorithm>
 #include <array>
 
@@ -51,7 +53,7 @@ std::vector<std::string> worker_environment(const std::vector<std::string>& inhe
     bool set_again = std::any_of(setting + 1, settings.end(), [&](const model::Setting& later) {
       return later.name == setting->name; // a rank's own setting comes after the common one
     });
-    if (!set_again)
+    if (!set_again && setting->value != base::k_value_unset)
       environment.push_back(setting->name + "=" + setting->value);
   }
   return environment;

@@ -16,7 +16,8 @@ namespace ncclprobe::launch {
 bool is_launcher_variable(std::string_view name);
 
 // A worker's environment as "NAME=value" strings: `inherited` without the launcher's variables,
-// plus `settings` (which replace an inherited variable of the same name).
+// plus `settings` (which replace an inherited variable of the same name, or remove it with the
+// value base::k_value_unset).
 std::vector<std::string> worker_environment(const std::vector<std::string>& inherited,
                                             const std::vector<model::Setting>& settings);
 

@@ -15,6 +15,9 @@ bool is_harmless_variable(std::string_view name);
 // The replacement for all other values.
 inline constexpr std::string_view k_value_not_stored = "(set)";
 
+// As the value of a setting: workers do not inherit the variable.
+inline constexpr std::string_view k_value_unset = "(not set)";
+
 // The value to store and show.
 std::string stored_value(std::string_view name, std::string_view value);
 

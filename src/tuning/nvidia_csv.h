@@ -16,7 +16,7 @@ namespace ncclprobe::tuning {
 
 struct FromNvidia {
   Table table;                      // its header is empty
-  std::vector<std::string> remarks; // what the table does not hold, a sentence each
+  std::vector<std::string> remarks; // what the table cannot hold, a sentence each
 };
 // Rows with conditions that a table cannot hold are left out: any number of ranks or nodes,
 // numPipeOps and regBuff. Where rows overlap, the first one keeps its sizes. Errors: protocol, with
@@ -25,7 +25,7 @@ Result<FromNvidia> from_nvidia_csv(std::string_view text, std::string_view name)
 
 struct ToNvidia {
   std::string text;
-  std::vector<std::string> remarks; // what the file does not say, and where it forces one channel
+  std::vector<std::string> remarks; // what the file cannot say, and where it forces one channel
 };
 // Errors: unsupported if a row has no channels or no algorithm, because the example tuner would
 // force one channel, or Ring with Simple.

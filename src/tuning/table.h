@@ -66,7 +66,7 @@ inline constexpr int k_keep_channels = -1;
 inline constexpr int k_most_channels = 64;
 
 struct Row {
-  model::Collective collective = model::Collective::all_reduce; // one that NCCL's tuner is asked
+  model::Collective collective = model::Collective::all_reduce; // NCCL asks a tuner about it
   // As NCCL counts: the larger of the send and the receive buffer.
   std::uint64_t min_bytes = 0;
   std::uint64_t max_bytes = 0; // included

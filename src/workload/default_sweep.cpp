@@ -9,8 +9,10 @@ namespace ncclprobe::workload {
 
 using namespace model;
 
-std::vector<std::vector<Setting>> default_sweep(const std::string& backend,
-                                                const std::vector<HostInventory>& hosts) {
+std::vector<std::vector<Setting>>
+default_sweep(const std::string& backend, const std::vector<HostInventory>& hosts, int ranks) {
+  if (ranks == 1)
+    return {};
   if (backend == "host")
     return {{{"NCCLPROBE_GLOO_ALGORITHM", "ring"}}, {{"NCCLPROBE_GLOO_CHUNK_BYTES", "65536"}}};
   if (backend == "synthetic")

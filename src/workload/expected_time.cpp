@@ -20,6 +20,7 @@ using namespace model;
 struct Speed {
   // Of a trial, without the part that overlaps with the trial before.
   double start_ns, start_of_rank_ns;
+  double cell_ns;                  // of a cell, before and after its launches
   double launch_ns;                // the shortest
   double communication;            // bytes per ns
   double products, short_products; // floating point operations per ns: of f32, of smaller types
@@ -28,14 +29,14 @@ struct Speed {
 
 Speed speed_of(const TrialSpec& trial) {
   if (trial.backend == "nvidia")
-    return {0.3e9, 0.25e9, 2e4, 250, 4e4, 4e5, 1e3};
+    return {0.3e9, 0.25e9, 1e7, 2e4, 250, 4e4, 4e5, 1e3};
   const double ranks = trial.ranks;
   const double share = std::min(1.0, std::thread::hardware_concurrency() / ranks);
-  return {0.1e9, 0.03e9, 1e5 * ranks, 1 / ranks, 5 * share, 5 * share, 5 * share};
+  return {0.1e9, 0.03e9, 0, 1e5 * ranks, 1 / ranks, 5 * share, 5 * share, 5 * share};
 }
 
 // One launch of the timed region.
-double launch_ns(const Cell& cell, const Speed& speed) {
+double launch_of(const Cell& cell, const Speed& speed) {
   double ns = speed.launch_ns + static_cast<double>(cell.label.bytes) / speed.communication;
   for (const Operation& operation : cell.schedule.operations) {
     if (const auto* gemm = std::get_if<GemmOp>(&operation.what))
@@ -67,18 +68,18 @@ double expected_start_ns(const TrialSpec& trial) {
   return speed.start_ns + speed.start_of_rank_ns * trial.ranks;
 }
 
-double expected_cell_ns(const TrialSpec& trial, const Cell& cell) {
+double expected_cell_ns(const TrialSpec& trial, const Cell& cell, std::optional<double> launch_ns) {
   if (trial.backend == "synthetic") // its times are simulated
     return 0;
   const Speed speed = speed_of(trial);
   const Timing& timing = cell.timing;
-  const double launch = launch_ns(cell, speed);
+  const double launch = launch_ns.value_or(launch_of(cell, speed));
   // Data is written and compared, and three launches come before the part that the budget limits. A
   // quarter of the budget is for warm-ups; then batches run until it is spent, at least one.
   const double data = 2.0 * static_cast<double>(peak_bytes({cell})) / speed.memory;
   const double rest = launch * (timing.warmups + (timing.iterations + 1) * batches_of(timing));
   const double budget = timing.budget_ns > 0 ? 1.25 * static_cast<double>(timing.budget_ns) : rest;
-  const double whole = data + 3 * launch + std::min(rest, budget + launch);
+  const double whole = speed.cell_ns + data + 3 * launch + std::min(rest, budget + launch);
   return cell.deadline_ns > 0 ? std::min(whole, static_cast<double>(cell.deadline_ns)) : whole;
 }
 

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cctype>
 #include <random>
+#include <ranges>
 #include <set>
 #include <tuple>
 
@@ -258,20 +259,30 @@ Result<std::map<int, std::vector<Setting>>> make_per_rank(const PlanRequest& req
   return kept;
 }
 
-// NCCL_HOSTID splits one host into several nodes.
-MachineShape machine_under(const PlanRequest& request,
-                           const std::map<int, std::vector<Setting>>& per_rank) {
+} // namespace
+
+MachineShape nccl_machine(const PlanRequest& request) {
   MachineShape machine = request.machine;
-  for (const auto& [rank, settings] : per_rank)
+  std::map<int, std::string> ids; // by rank
+  for (const auto& [rank, settings] : request.per_rank)
     for (const Setting& one : settings)
-      if (one.name == "NCCL_HOSTID") {
-        machine.nodes = 0;
-        machine.ranks_per_node = 0;
-      }
+      if (one.name == "NCCL_HOSTID" && !is_pinned(request, one.name))
+        ids[rank] = one.value;
+  const bool of_launch = request.environment.contains("NCCL_HOSTID");
+  if (ids.empty() && !of_launch)
+    return machine;
+  if (of_launch || machine.nodes != 1) { // its value may differ between ranks
+    machine.nodes = 0;
+    machine.ranks_per_node = 0;
+    return machine;
+  }
+  std::map<std::string, int> ranks_of_node;
+  for (int rank = 0; rank < request.ranks; ++rank)
+    ++ranks_of_node[ids[rank]];
+  machine.nodes = static_cast<int>(ranks_of_node.size());
+  machine.ranks_per_node = std::ranges::max(ranks_of_node | std::views::values);
   return machine;
 }
-
-} // namespace
 
 Result<Plan> make_plan(const PlanRequest& request) {
   Plan plan;
@@ -279,8 +290,8 @@ Result<Plan> make_plan(const PlanRequest& request) {
   NCCLPROBE_TRY_ASSIGN(auto settings, make_settings(request, plan));
   NCCLPROBE_TRY_ASSIGN(const auto in_process, make_in_process(request, plan));
   NCCLPROBE_TRY_ASSIGN(const auto per_rank, make_per_rank(request, plan));
-  Pruner pruner({request.backend, request.ranks, machine_under(request, per_rank),
-                 request.nccl_places, request.environment, request.overrides});
+  Pruner pruner({request.backend, request.ranks, nccl_machine(request), request.nccl_places,
+                 request.environment, request.overrides});
   for (const Combination& one : settings)
     NCCLPROBE_TRY(pruner.check(one.environment));
   for (const auto& [rank, own] : per_rank) {

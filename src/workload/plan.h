@@ -93,6 +93,10 @@ struct Plan {
 // the backend rejects, a misspelt name, in-process settings for training steps).
 Result<Plan> make_plan(const PlanRequest& request);
 
+// As NCCL sees it: NCCL_HOSTID of --rank-set splits one host into several nodes. 0 where that is
+// not known.
+MachineShape nccl_machine(const PlanRequest& request);
+
 // "NAME=a,b,[c,d]" -> axis with values a, b and "c,d". Errors: invalid_argument.
 Result<Axis> parse_axis(std::string_view text);
 

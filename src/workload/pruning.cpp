@@ -58,10 +58,6 @@ std::string contradiction(const Variables& variables) {
 
 Pruner::Pruner(SweepGround ground)
     : ground_(std::move(ground)), has_nccl_(ground_.backend == "nvidia") {
-  if (ground_.environment.contains("NCCL_HOSTID")) { // NCCL's nodes are then no longer the hosts
-    ground_.machine.nodes = 0;
-    ground_.machine.ranks_per_node = 0;
-  }
   if (ground_.places.empty())
     ground_.places.emplace_back();
 }

@@ -6,6 +6,7 @@
 #include "base/split.h"
 #include "base/stored_variables.h"
 #include "model/in_process.h"
+#include "workload/environment_effect.h"
 #include "workload/in_process_cells.h"
 #include "workload/pruning.h"
 #include "workload/tuning_rows.h"
@@ -117,6 +118,15 @@ public:
   }
 
   TuningSpace build() {
+    space_.environment = environment_variables(ground_);
+    if (!ground_.only_environment)
+      add_rows();
+    add_removals();
+    return std::move(space_);
+  }
+
+private:
+  void add_rows() {
     for (const TuningRow& row : table::k_step_rows)
       add(row);
     for (Transport transport : {space_.transports.between_nodes, space_.transports.inside_node})
@@ -127,10 +137,39 @@ public:
     if (space_.transports.between_nodes == Transport::infiniband)
       space_.notes.emplace_back("InfiniBand and RoCE: this order is from NCCL's documentation and "
                                 "published work; ncclprobe's authors have never measured it");
-    return std::move(space_);
   }
 
-private:
+  // What the environment sets, and may be tried without.
+  std::set<std::string> removable() const {
+    std::set<std::string> names;
+    for (const std::string& name : ground_.overrides)
+      if (ground_.environment.contains(name))
+        names.insert(name);
+    if (ground_.only_environment)
+      for (const EnvironmentVariable& one : space_.environment)
+        if (one.why_nothing.empty())
+          names.insert(one.setting.name);
+    return names;
+  }
+
+  // Before all others: what is set by hand may cost more than any setting gains.
+  void add_removals() {
+    std::vector<TuningParameter> removals;
+    for (const std::string& name : removable()) {
+      auto known = std::ranges::find(space_.parameters, name, &TuningParameter::name);
+      if (known != space_.parameters.end()) {
+        std::erase(known->values, ground_.environment.at(name));
+        known->values.emplace_back(base::k_value_unset);
+      } else {
+        removals.push_back({name,
+                            TuningScope::process,
+                            {"", std::string(base::k_value_unset)},
+                            "the environment sets it"});
+      }
+    }
+    space_.parameters.insert(space_.parameters.begin(), removals.begin(), removals.end());
+  }
+
   void add(const TuningRow& row) {
     if (!matters(row, ground_) || (only_for_ddp(row) && !trains_with_ddp()))
       return;
@@ -254,9 +293,12 @@ private:
   }
 
   std::string impossible_for_all(const model::Setting& setting) const {
+    std::vector<model::Setting> settings{setting};
+    for (const std::string& name : ground_.overrides)
+      settings.push_back({name, std::string(base::k_value_unset)});
     std::string why;
     for (const TuningTarget& target : ground_.targets) {
-      why = why_impossible(ground_, target, {setting});
+      why = why_impossible(ground_, target, settings);
       if (why.empty())
         return "";
     }
@@ -281,10 +323,16 @@ std::string why_impossible(const TuningGround& ground, const TuningTarget& targe
     return "";
   Variables variables = pinned_variables(ground);
   for (const model::Setting& one : settings)
-    if (find_variable(one.name) != nullptr)
+    if (find_variable(one.name) != nullptr && one.value != base::k_value_unset)
       variables[one.name] = one.value;
-  for (const model::Setting& one : as_variables(ground.backend, settings))
+  for (const model::Setting& one : as_variables(ground.backend, settings)) {
+    const auto given = ground.environment.find(one.name);
+    if (ground.in_process && given != ground.environment.end() &&
+        std::ranges::find(settings, model::Setting{one.name, std::string(base::k_value_unset)}) ==
+            settings.end())
+      return fmt::format("{}={} is set in the environment", one.name, given->second);
     variables[one.name] = one.value;
+  }
   if (std::string why = contradiction(variables); !why.empty())
     return why;
   auto function = target.collective ? nccl_function(*target.collective) : std::nullopt;

@@ -33,6 +33,8 @@ struct TuningGround {
   // processes do.
   bool in_process = true;
   bool with_compression = false; // of gradients: changes results, so only if asked for
+  // Tune nothing but the environment: try each of its variables without it.
+  bool only_environment = false;
 };
 
 // How a parameter takes effect. process: an environment variable, in fresh processes. cell: a
@@ -43,7 +45,8 @@ enum class TuningScope { process, cell, step };
 struct TuningParameter {
   std::string name; // NCCL_BUFFSIZE; algorithm; bucket
   TuningScope scope = TuningScope::process;
-  std::vector<std::string> values; // the first is "": not set
+  // The first is "": as the environment has it. base::k_value_unset: without its variable.
+  std::vector<std::string> values;
   std::string why;
 };
 
@@ -54,17 +57,25 @@ struct TuningOmission {
   std::string why;
 };
 
+// A variable that the environment sets.
+struct EnvironmentVariable {
+  model::Setting setting;  // its value as it may be stored
+  std::string why_nothing; // it changes nothing here; empty: it may change something
+};
+
 struct TuningSpace {
   TransportsInUse transports;
   std::vector<TuningParameter> parameters; // the most important first; each has at least 2 values
   std::vector<model::Setting> pinned;      // set in the environment and left alone
   std::vector<TuningOmission> left_out;
-  std::vector<std::string> notes; // what a user must know about the space as a whole
+  std::vector<std::string> notes;               // what a user must know about the space as a whole
+  std::vector<EnvironmentVariable> environment; // NCCL's and ncclprobe's own, by name
 };
 TuningSpace tuning_space(const TuningGround& ground);
 
 // Why these settings cannot work together for that target; empty if they can, as far as is known.
-// `settings`: variables and settings of cells, each at a value other than "".
+// `settings`: variables and settings of cells, each at a value other than "". base::k_value_unset
+// removes a variable.
 std::string why_impossible(const TuningGround& ground, const TuningTarget& target,
                            const std::vector<model::Setting>& settings);
 

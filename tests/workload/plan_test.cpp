@@ -99,6 +99,21 @@ TEST_CASE("the two defaults of a block differ in nothing but their numbers") {
   CHECK(even_first < 4);
 }
 
+TEST_CASE("NCCL_HOSTID of single ranks splits a host into nodes") {
+  workload::PlanRequest split = request();
+  split.machine = {.nodes = 1, .ranks_per_node = 4};
+  CHECK(nccl_machine(split).nodes == 1);
+  for (int rank = 1; rank < 4; ++rank)
+    split.per_rank[rank] = {{"NCCL_HOSTID", "b"}};
+  CHECK(nccl_machine(split).nodes == 2);
+  CHECK(nccl_machine(split).ranks_per_node == 3);
+  split.machine.nodes = 2; // which ranks are on which host is not known here
+  CHECK(nccl_machine(split).nodes == 0);
+  split.machine.nodes = 1;
+  split.environment = {{"NCCL_HOSTID", "c"}}; // pins it, and may differ between ranks
+  CHECK(nccl_machine(split).ranks_per_node == 0);
+}
+
 TEST_CASE("a variable of the launching environment is pinned unless it is overridden") {
   workload::PlanRequest pinned = request();
   pinned.environment = {{"NCCL_PROTO", "Simple"}, {"HOME", "/root"}};

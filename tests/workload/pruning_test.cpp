@@ -180,7 +180,7 @@ TEST_CASE("network variables are not warned of where ranks may talk over a netwo
   CHECK(two_nodes.keeps({{"NCCL_IB_TC", "106"}}));
   CHECK(two_nodes.warnings().empty());
 
-  Pruner host_ids = pruner({{"NCCL_HOSTID", "a"}});
+  Pruner host_ids = pruner({{"NCCL_HOSTID", "a"}}, {.nodes = 0, .ranks_per_node = 0});
   CHECK(host_ids.keeps({{"NCCL_NSOCKS_PERTHREAD", "4"}}));
   CHECK(host_ids.warnings().empty());
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "support/catch.h"
+#include "workload/environment_effect.h"
 #include "workload/tuning_space.h"
 
 #include <algorithm>
@@ -274,7 +275,87 @@ TEST_CASE("what the environment sets is named and left alone, unless it is overr
   CHECK(space.pinned ==
         std::vector<model::Setting>{{"NCCL_SOCKET_NTHREADS", "4"}, {"NCCL_ALGO", "Ring"}});
   ground.overrides = {"NCCL_SOCKET_NTHREADS"};
-  CHECK(find(tuning_space(ground), "NCCL_SOCKET_NTHREADS") != nullptr);
+  CHECK(values(tuning_space(ground), "NCCL_SOCKET_NTHREADS") == Names{"", "2", "8", "(not set)"});
+}
+
+TEST_CASE("an algorithm is chosen in process only without the variable that the environment sets") {
+  TuningGround ground = ground_of({});
+  ground.environment = {{"NCCL_ALGO", "Ring"}};
+  ground.overrides = {"NCCL_ALGO"};
+  const TuningSpace space = tuning_space(ground);
+  CHECK(values(space, "NCCL_ALGO") == Names{"", "(not set)"});
+  CHECK(values(space, "algorithm").size() > 2);
+  const TuningTarget& target = ground.targets.front();
+  CHECK_FALSE(why_impossible(ground, target, {{"algorithm", "Tree"}}).empty());
+  CHECK(
+      why_impossible(ground, target, {{"NCCL_ALGO", "(not set)"}, {"algorithm", "Tree"}}).empty());
+}
+
+TEST_CASE("of the environment, what may have an effect is tried without") {
+  TuningGround ground = ground_of({});
+  ground.environment = {{"HOME", "/root"},
+                        {"NCCL_ALGO", "Ring"},
+                        {"NCCL_IB_HCA", "mlx5_0"},
+                        {"NCCL_P2P_DISABLE", "1"},
+                        {"OMP_NUM_THREADS", "4"}};
+  ground.only_environment = true;
+  ground.overrides = {"OMP_NUM_THREADS"};
+  const TuningSpace space = tuning_space(ground);
+  CHECK(names(space) == Names{"NCCL_ALGO", "NCCL_P2P_DISABLE", "OMP_NUM_THREADS"});
+  for (const TuningParameter& one : space.parameters) {
+    CHECK(one.values == Names{"", "(not set)"});
+    CHECK(one.scope == TuningScope::process);
+  }
+  REQUIRE(space.environment.size() == 3);
+  CHECK(space.environment[1].setting == model::Setting{"NCCL_IB_HCA", "mlx5_0"});
+}
+
+TEST_CASE("variables that change nothing here are told from those that may") {
+  struct Row {
+    Variables environment;
+    bool nothing; // the first of them
+    Machine machine = {};
+    std::string backend = "nvidia";
+  };
+  const std::vector<Nic> adapters{nic("mlx5_0", NicKind::infiniband)};
+  const Machine rdma{.nodes = 2, .nics = adapters};
+  const Machine ethernet{.nodes = 2, .nics = {nic("eth0", NicKind::ethernet)}};
+  const std::vector<Row> rows{
+      {{{"NCCL_MIN_CTAS", "16"}}, false},
+      {{{"NCCL_MIN_CTAS", "16"}}, true, {.version = 21603}}, // came later
+      {{{"NCCL_MIN_CTAS", "16"}}, true, {}, "host"},         // Gloo reads none
+      {{{"NCCL_MIN_CTSA", "16"}}, true},                     // misspelt
+      {{{"NCCL_LL_THRESHOLD", "0"}}, true},                  // of old releases
+      {{{"NCCL_MIN_CTAS", ""}}, true},                       // as if not set
+      {{{"NCCL_OFI_X", "1"}}, false},                        // a plugin may read it
+      {{{"NCCL_BUFFSIZE", "4194304"}}, true},                // the default
+      {{{"NCCL_BUFFSIZE", "8388608"}}, false},
+      {{{"NCCL_P2P_DISABLE", "1"}}, false},
+      {{{"NCCL_P2P_DISABLE", "0"}}, true},
+      {{{"NCCL_IB_HCA", "mlx5_0"}}, true}, // one node
+      {{{"NCCL_IB_HCA", "mlx5_0"}}, false, rdma},
+      {{{"NCCL_IB_HCA", "mlx5_0"}, {"NCCL_IB_DISABLE", "1"}}, true, rdma},
+      {{{"NCCL_IB_DISABLE", "1"}}, false, rdma}, // but for it, the data would take InfiniBand
+      {{{"NCCL_IB_DISABLE", "1"}}, true, ethernet},
+      {{{"NCCL_SOCKET_NTHREADS", "4"}}, false, ethernet},
+      {{{"NCCL_SOCKET_NTHREADS", "4"}}, true, rdma},
+      {{{"NCCL_MIN_P2P_NCHANNELS", "8"}}, true},
+      {{{"NCCLPROBE_GLOO_ALGORITHM", "ring"}}, false, {}, "host"},
+      {{{"NCCLPROBE_GLOO_ALGORITHM", "ring"}}, true},
+  };
+  for (const Row& row : rows) {
+    TuningGround ground = ground_of(row.machine);
+    ground.environment = row.environment;
+    ground.backend = row.backend;
+    const std::vector<EnvironmentVariable> all = environment_variables(ground);
+    const std::string& name =
+        row.environment.contains("NCCL_IB_HCA") ? "NCCL_IB_HCA" : row.environment.begin()->first;
+    const auto found = std::ranges::find(
+        all, name, [](const EnvironmentVariable& one) { return one.setting.name; });
+    INFO(name << "=" << row.environment.at(name));
+    REQUIRE(found != all.end());
+    CHECK(found->why_nothing.empty() != row.nothing);
+  }
 }
 
 TEST_CASE("settings that contradict each other, or a pinned one, are impossible together") {

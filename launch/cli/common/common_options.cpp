@@ -195,7 +195,7 @@ Options log_options(base::Verbosity& into) {
 }
 
 std::vector<ExitMeaning> measurement_exits(const char* environment) {
-  return {{base::k_exit_ok, "all was measured"},
+  return {{base::k_exit_ok, "everything was measured"},
           {base::k_exit_some_failed, "some cells failed, timed out or were skipped"},
           {base::k_exit_nothing, "nothing could be measured"},
           {base::k_exit_wrong_data, "a collective or a transfer delivered wrong data"},

@@ -51,7 +51,7 @@ void fill_timing(RunOptions& options, const Timing& timing) {
 } // namespace
 
 void fill_defaults(RunOptions& options, const std::string& backend,
-                   const std::vector<HostInventory>& hosts) {
+                   const std::vector<HostInventory>& hosts, int ranks) {
   bool on_cpu = backend == "host";
   fill(options.backend, backend);
   bool of_steps = options.workload.pattern.has_value();
@@ -78,7 +78,7 @@ void fill_defaults(RunOptions& options, const std::string& backend,
   } else if (options.axes.empty() && options.settings.empty() &&
              options.compared_libraries.empty() && options.in_process.empty() &&
              !options.cpu_affinities && !of_steps) {
-    options.settings = workload::default_sweep(backend, hosts);
+    options.settings = workload::default_sweep(backend, hosts, ranks);
   }
 }
 

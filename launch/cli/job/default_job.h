@@ -14,6 +14,6 @@ inline constexpr const char* k_default_sizes_on_cpu = "1K:16M:x4";
 // the default settings and a small sweep that suits the machine, sized to reach verdicts in about
 // two minutes. The sweep is added only if no settings were requested, and never to training steps.
 void fill_defaults(RunOptions& options, const std::string& backend,
-                   const std::vector<model::HostInventory>& hosts);
+                   const std::vector<model::HostInventory>& hosts, int ranks);
 
 } // namespace ncclprobe::cli

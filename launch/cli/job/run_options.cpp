@@ -233,7 +233,7 @@ Options measurement_options(RunOptions& into) {
 Options documented_measurement_options(RunOptions& into) {
   Options options = measurement_options(into);
   RunOptions job;
-  fill_defaults(job, "nvidia", {});
+  fill_defaults(job, "nvidia", {}, 8);
   job.workload = default_step();
   add_defaults(options, measurement_options(job));
   return options;

@@ -80,7 +80,7 @@ int p2p_command(const World& world, const P2pOptions& options) {
     return leader ? give_up(mode.error()) : exit_code_of(mode.error());
   bool one_process = *mode == P2pMode::direct && session.backend.name != "host";
   run.devices_per_worker = one_process ? session.layout.ranks() : 1;
-  fill_defaults(run, session.backend.name, session.hosts);
+  fill_defaults(run, session.backend.name, session.hosts, session.layout.ranks());
   Job job;
   job.options = run;
   job.can_be_resumed = false;

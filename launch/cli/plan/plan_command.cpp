@@ -132,7 +132,7 @@ int plan_command(const World& world, PlanOptions options) {
   Session session;
   if (auto opened = open_local_session(world, options, session, options.gpus); !opened)
     return give_up(opened.error());
-  fill_defaults(options, session.backend.name, session.hosts);
+  fill_defaults(options, session.backend.name, session.hosts, session.layout.ranks());
   auto plan = check_environment(session, world, options.overrides)
                   .and_then([&] { return make_request(options, session, world); })
                   .and_then([](const auto& request) { return workload::make_plan(request); });

@@ -22,7 +22,7 @@ int run_command(const World& world, RunOptions options) {
   bool leader = session.fleet ? session.fleet->rank() == 0 : world.speaks;
   if (!opened)
     return leader ? give_up(opened.error()) : exit_code_of(opened.error());
-  fill_defaults(options, session.backend.name, session.hosts);
+  fill_defaults(options, session.backend.name, session.hosts, session.layout.ranks());
   auto plan = [&] {
     return make_request(options, session, world).and_then([](const auto& request) {
       return workload::make_plan(request);

@@ -394,7 +394,7 @@ int plan_and_lead(const World& world, Session& session, const Job& job,
   if (!quiet) {
     for (const auto& finding : preflight(session.hosts, session.backend.name, world))
       spdlog::warn("{}; consequence: {} (`ncclprobe doctor` shows more)", finding.what.text,
-                   finding.cost);
+                   finding.cost.text);
     warn_of_other_environments(session);
     say_what_is_coming(session, *plan);
   }

@@ -22,7 +22,7 @@ bool is_target(const model::Cell& cell, int ranks) {
 
 Result<std::vector<model::Cell>> TuneCells::cells_of(const RunOptions& given) const {
   RunOptions run = given;
-  fill_defaults(run, session_->backend.name, session_->hosts);
+  fill_defaults(run, session_->backend.name, session_->hosts, session_->layout.ranks());
   NCCLPROBE_TRY_ASSIGN(workload::PlanRequest request, make_request(run, *session_, *world_));
   request.proof = workload::Proof::off;
   NCCLPROBE_TRY_ASSIGN(workload::Plan plan, workload::make_plan(request));
@@ -61,6 +61,13 @@ std::vector<model::Cell> TuneCells::all() const {
   for (const Target& one : targets_)
     cells.push_back(one.cell);
   return cells;
+}
+
+std::vector<model::CellLabel> TuneCells::labels() const {
+  std::vector<model::CellLabel> labels;
+  for (const Target& one : targets_)
+    labels.push_back(one.cell.label);
+  return labels;
 }
 
 std::vector<workload::TuningTarget> TuneCells::targets() const {

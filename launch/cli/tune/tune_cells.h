@@ -21,6 +21,7 @@ public:
                                 const TuneOptions& options);
 
   std::vector<model::Cell> all() const;
+  std::vector<model::CellLabel> labels() const; // of all
   std::vector<workload::TuningTarget> targets() const;
 
   // The cell of a target under these options of training steps ("bucket", "50M"). Errors: as above,

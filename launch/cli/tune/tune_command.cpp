@@ -15,7 +15,7 @@ int show_plan(const World& world, TuneOptions options) {
   Session session;
   if (auto opened = open_local_session(world, options, session); !opened)
     return give_up(opened.error());
-  fill_defaults(options, session.backend.name, session.hosts);
+  fill_defaults(options, session.backend.name, session.hosts, session.layout.ranks());
   TuneJob tune(world, session, options);
   return tune.show_prepared();
 }
@@ -31,7 +31,7 @@ int tune_command(const World& world, TuneOptions options) {
   const bool leader = session.fleet ? session.fleet->rank() == 0 : world.speaks;
   if (!opened)
     return leader ? give_up(opened.error()) : exit_code_of(opened.error());
-  fill_defaults(options, session.backend.name, session.hosts);
+  fill_defaults(options, session.backend.name, session.hosts, session.layout.ranks());
   TuneJob tune(world, session, options);
   return run_job(world, session, tune.job());
 }

@@ -9,13 +9,14 @@
 
 namespace ncclprobe::cli {
 
-// What a run has too is in RunOptions; its plan file may name the cells in place of targets.
+// RunOptions has the options that `run` has too. Its plan file may name cells instead of targets.
 struct TuneOptions : RunOptions {
   std::vector<TuneTarget> targets; // none: all_reduce, unless a plan file names cells
   std::int64_t time_ns = 600'000'000'000;
   double min_gain = 0.02;
   std::filesystem::path folder = "tuned";
-  bool with_compression = false; // of gradients: it changes results
+  bool with_compression = false;  // of gradients: it changes results
+  bool check_environment = false; // tune nothing else
   bool dry_run = false;
 };
 

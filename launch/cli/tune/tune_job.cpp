@@ -3,26 +3,16 @@
 
 #include "launch/cli/tune/tune_job.h"
 
-#include "tuning/table_file.h"
-
 #include "analysis/report/cell_name.h"
 #include "analysis/report_value/report_writers.h"
-#include "analysis/tune/delivered_files.h"
-#include "analysis/tune/tuned_table.h"
 #include "analysis/tune/tuning_report.h"
-#include "analysis/verdict/verdict.h"
-#include "base/atomic_file.h"
-#include "base/clock.h"
 #include "base/console.h"
 #include "base/exit_code.h"
-#include "base/text_layout.h"
-#include "base/version.h"
 #include "launch/cli/common/command_end.h"
+#include "launch/cli/common/result_folder.h"
 #include "workload/companions.h"
-#include "workload/expected_time.h"
 
 #include <algorithm>
-#include <random>
 
 namespace ncclprobe::cli {
 
@@ -33,22 +23,11 @@ using workload::TuningScope;
 namespace {
 
 constexpr const char* k_search_file = "tune.h5";
-constexpr const char* k_proof_file = "proof.h5";
-constexpr const char* k_table_file = "tuner.csv";
-constexpr const char* k_tuner_plugin = "libncclprobe-tuner.so";
-constexpr int k_proof_blocks = static_cast<int>(analysis::k_least_processes);
 // Of the budget, for the search, however long the proof takes.
 constexpr double k_least_search_share = 0.5;
 
 double seconds(std::int64_t ns) {
   return static_cast<double>(ns) / 1e9;
-}
-
-std::vector<model::Setting> all_of(const CandidateSettings& settings) {
-  std::vector<model::Setting> all = settings.variables;
-  all.insert(all.end(), settings.of_cells.begin(), settings.of_cells.end());
-  all.insert(all.end(), settings.step_options.begin(), settings.step_options.end());
-  return all;
 }
 
 // A row of a tuner table names an algorithm and a protocol, or neither.
@@ -59,17 +38,17 @@ bool can_be_delivered(const std::vector<model::Setting>& of_cells) {
   return has("algorithm") == has("protocol");
 }
 
-Result<void> make_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  if (std::filesystem::exists(folder, error) && !std::filesystem::is_directory(folder, error))
-    return fail({Errc::invalid_argument, folder.string() + " exists already, and is no folder",
-                 "name a folder with --output"});
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    return fail({Errc::io,
-                 fmt::format("cannot make the folder {}: {}", folder.string(), error.message()),
-                 "name another one with --output"});
-  return {};
+// A candidate that fails is a result. The default has to work.
+int exit_code_of_default(model::OutcomeKind outcome) {
+  switch (outcome) {
+  case model::OutcomeKind::ok:
+  case model::OutcomeKind::not_run: // another cell ended the trial
+    return base::k_exit_ok;
+  case model::OutcomeKind::wrong_data:
+    return base::k_exit_wrong_data;
+  default:
+    return base::k_exit_some_failed;
+  }
 }
 
 } // namespace
@@ -81,12 +60,13 @@ workload::TuningGround TuneJob::ground() const {
   workload::TuningGround ground;
   ground.backend = session_.backend.name;
   ground.hosts = session_.hosts;
-  ground.machine = request_.machine;
+  ground.machine = workload::nccl_machine(request_);
   ground.places = request_.nccl_places;
   ground.environment = {request_.environment.begin(), request_.environment.end()};
   ground.overrides = options_.overrides;
   ground.targets = cells_->targets();
   ground.with_compression = options_.with_compression;
+  ground.only_environment = options_.check_environment;
   return ground;
 }
 
@@ -124,21 +104,23 @@ Result<void> TuneJob::prepare() {
         fmt::format("{}{}{}: {}", one.name, one.value.empty() ? "" : "=", one.value, one.why));
   tuning_.transports = settings_.transports.reasons;
   tuning_.pinned = settings_.pinned;
+  for (const workload::EnvironmentVariable& one : settings_.environment)
+    tuning_.environment.push_back({one.setting, one.why_nothing});
+  tuning_.only_environment = options_.check_environment;
   tuning_.min_gain = options_.min_gain;
   tuning_.budget_s = seconds(options_.time_ns);
   tuning_.synthetic = session_.backend.name == "synthetic";
   tuning_.folder = options_.folder;
-  if (tuning_.space.parameters.empty())
-    return fail({Errc::unsupported, "there is nothing to tune here",
-                 "see what was left out with --dry-run"});
   search_.emplace(
       tuning_.space,
       analysis::search::Options{
           .min_gain = options_.min_gain,
-          .budget_s = std::max(tuning_.budget_s - expected_proof_s(),
+          .budget_s = std::max(tuning_.budget_s - expected_proof_s(request_),
                                k_least_search_share * tuning_.budget_s),
           .expected_s = [this](const TrialRequest& one) { return trials_->expected_s(one); },
-          .seed = *options_.seed});
+          .seed = *options_.seed,
+          // A variable that does no harm is not to be accused of it.
+          .each_change_counts = options_.check_environment || !options_.overrides.empty()});
   return {};
 }
 
@@ -155,23 +137,58 @@ int TuneJob::show_report(int exit_code) const {
               exit_code);
 }
 
-double TuneJob::expected_proof_s() const {
-  const auto defaults = workload::make_plan(request_);
-  return defaults ? 3 * k_proof_blocks * workload::expected_ns(*defaults) / 1e9 : 0;
-}
-
 std::vector<model::TrialSpec> TuneJob::ask() {
   std::vector<model::TrialSpec> specs;
   for (const TrialRequest& request : search_->next()) {
     asked_.emplace(next_id_, request);
     specs.push_back(trials_->trial(request, next_id_++));
   }
+  if (specs.empty() && shown_.empty()) {
+    shown_ = candidates_to_show();
+    for (const Candidate& one : shown_) {
+      specs.push_back(trials_->delivered(settings_of(settings_, one), next_id_++));
+      workload::make_companion(specs.back(), request_.environment);
+    }
+  }
   return specs;
 }
 
+TuneContext TuneJob::context() {
+  return {world_, session_, options_, request_, settings_, *cells_, *trials_};
+}
+
+std::vector<Candidate> TuneJob::candidates_to_show() {
+  if (!workload::wants_companions(workload::Proof::automatic, session_.backend.name))
+    return {};
+  const analysis::search::Outcome outcome = search_->outcome();
+  const bool has_rows = !proven_rows(context(), tuning_.space, outcome).empty();
+  std::vector<Candidate> all = analysis::tune::clear_losers(outcome, options_.min_gain);
+  const bool has_losers = !all.empty();
+  // NCCL's estimates are those of the delivered settings.
+  if (has_rows && outcome.settings.proven)
+    all.push_back(outcome.settings.candidate);
+  if (has_losers || has_rows)
+    all.insert(all.begin(), default_candidate(tuning_.space));
+  return all;
+}
+
 std::vector<model::TrialSpec> TuneJob::learn(const model::TrialRecord& trial) {
+  if (trial.spec.purpose == model::Purpose::companion) {
+    companions_.push_back(trial);
+    return {};
+  }
   const auto asked = asked_.find(trial.spec.id);
-  search_->learn(asked->second, TuneTrials::result(trial));
+  const analysis::search::TrialResult result = TuneTrials::result(trial);
+  for (std::size_t i = 0; i < result.cells.size(); ++i) {
+    const auto& [target, candidate] = asked->second.cells[i];
+    if (const auto times =
+            analysis::tune::step_times_of(trial.spec.cells[i], trial.cells[i], trial.spec.ranks))
+      tuning_.step_times.add(target, candidate, *times);
+    if (candidate == default_candidate(tuning_.space))
+      exit_code_ = std::max(exit_code_, exit_code_of_default(result.cells[i].outcome));
+  }
+  search_->learn(asked->second, result);
+  trials_->learn(asked->second, result);
   asked_.erase(asked);
   return asked_.empty() ? ask() : std::vector<model::TrialSpec>{};
 }
@@ -188,7 +205,15 @@ Job TuneJob::job() {
   job.can_be_resumed = false;
   job.plan = [this]() -> Result<workload::Plan> {
     NCCLPROBE_TRY(prepare());
+    if (tuning_.space.parameters.empty())
+      return fail({Errc::unsupported,
+                   options_.check_environment
+                       ? "no variable of the environment can have an effect here"
+                       : "there is nothing to tune here",
+                   "--dry-run shows what was left out, and why"});
     NCCLPROBE_TRY(make_folder(options_.folder));
+    if (options_.force)
+      remove_delivery(options_.folder);
     workload::Plan plan;
     plan.trials = ask();
     plan.pinned = tuning_.pinned;
@@ -202,157 +227,44 @@ Job TuneJob::job() {
   return job;
 }
 
-std::vector<model::CellLabel> TuneJob::labels() const {
-  std::vector<model::CellLabel> labels;
-  for (const model::Cell& cell : request_.cells)
-    labels.push_back(cell.label);
-  return labels;
-}
-
-// Algorithm, protocol and channels of each size need NCCL's tuner interface.
-Result<CandidateSettings> TuneJob::delivery_with_table() {
-  CandidateSettings delivery = settings_of(settings_, tuning_.outcome.settings.candidate);
-  const analysis::tune::TunedShape shape{session_.layout.ranks(),
-                                         static_cast<int>(session_.layout.hosts.size())};
-  tuning::Table table{header(nullptr), tuned_rows(tuning_.space, tuning_.outcome, labels(), shape)};
-  // Options of a training step belong to the step, whose decision is a row of its own.
-  for (const analysis::search::Decision& one : tuning_.outcome.table)
-    if (one.proven && delivery.step_options.empty())
-      delivery.step_options = settings_of(settings_, one.candidate).step_options;
-  if (table.rows.empty())
-    return delivery;
-  const std::filesystem::path file = std::filesystem::absolute(options_.folder / k_table_file);
-  const std::string text = to_text(table);
-  NCCLPROBE_TRY(base::write_file_atomically(file, text));
-  tuning_.files.emplace_back(k_table_file);
-  delivery.variables.push_back(
-      {"NCCL_TUNER_PLUGIN",
-       (world_.program_folder.parent_path() / "lib" / k_tuner_plugin).string()});
-  delivery.variables.push_back(
-      {"NCCLPROBE_TUNER_TABLE", to_text(tuning::TableReference{file, tuning::sha256(text)})});
-  return delivery;
-}
-
-// Without a table every size gets the same: what is proven for most targets.
-CandidateSettings TuneJob::delivery_for_all() const {
-  const analysis::search::Outcome& outcome = tuning_.outcome;
-  std::map<Candidate, int> targets_of;
-  for (const analysis::search::Decision& one : outcome.table)
-    if (one.proven)
-      ++targets_of[one.candidate];
-  const auto most =
-      std::ranges::max_element(targets_of, {}, [](const auto& one) { return one.second; });
-  CandidateSettings delivery =
-      settings_of(settings_, most == targets_of.end() ? outcome.settings.candidate : most->first);
-  for (const model::Setting& one : workload::as_variables(session_.backend.name, delivery.of_cells))
-    delivery.variables.push_back(one);
-  delivery.of_cells.clear();
-  return delivery;
-}
-
-tuning::Header TuneJob::header(const analysis::RatioTest* gain) const {
-  const model::HostInventory& host = session_.hosts.front();
-  auto version = [&](const char* library) {
-    const model::Library* found = host.library(library);
-    return found ? found->version : "";
-  };
-  tuning::Header header;
-  header.machine =
-      fmt::format("{} on {}{}", base::count_of(session_.layout.ranks(), "rank", "ranks"),
-                  base::count_of(session_.layout.hosts.size(), "host", "hosts"),
-                  tuning_.synthetic ? ", SYNTHETIC NUMBERS" : "");
-  if (session_.backend.name == "nvidia") {
-    header.gpu = host.gpus.empty() ? "" : host.gpus.front().name;
-    header.nccl = version("nccl");
-    header.driver = version("cuda_driver");
-  }
-  header.date = base::utc_now();
-  if (gain) {
-    header.gain = fmt::format("{:.3f}x the default's speed", gain->ratio);
-    header.interval = fmt::format("{:.3f} to {:.3f}", gain->interval.low, gain->interval.high);
-  }
-  header.ncclprobe = base::version_and_build();
-  return header;
-}
-
-workload::Plan TuneJob::proof_plan() {
-  workload::Plan plan;
-  std::mt19937_64 random(*options_.seed);
-  const CandidateSettings none;
-  const CandidateSettings* const block[] = {&none, &none, &delivered_};
-  for (int i = 0; i < k_proof_blocks; ++i) {
-    std::vector<const CandidateSettings*> order(std::begin(block), std::end(block));
-    std::ranges::shuffle(order, random);
-    for (const CandidateSettings* one : order)
-      plan.trials.push_back(trials_->delivered(*one, static_cast<int>(plan.trials.size())));
-  }
-  if (workload::wants_companions(workload::Proof::automatic, session_.backend.name))
-    for (const CandidateSettings* one :
-         {&none, static_cast<const CandidateSettings*>(&delivered_)}) {
-      plan.trials.push_back(trials_->delivered(*one, static_cast<int>(plan.trials.size())));
-      workload::make_companion(plan.trials.back(), request_.environment);
-    }
-  return plan;
-}
-
 std::optional<Job> TuneJob::proof_job() {
   tuning_.outcome = search_->outcome();
-  auto delivery = session_.backend.name == "nvidia" ? delivery_with_table() : delivery_for_all();
+  const auto at = std::ranges::find(shown_, tuning_.outcome.settings.candidate) - shown_.begin();
+  const model::TrialRecord* companion =
+      at < std::ssize(companions_) ? &companions_[static_cast<std::size_t>(at)] : nullptr;
+  auto delivery = TuneDelivery::make(context(), companion, tuning_);
   if (!delivery) {
-    spdlog::error("{}", delivery.error().text());
+    exit_code_ = give_up(delivery.error());
     return std::nullopt;
   }
-  delivered_ = std::move(*delivery);
-  tuning_.delivered = all_of(delivered_);
-  tuning_.variables = delivered_.variables;
+  delivery_.emplace(std::move(*delivery));
   if (tuning_.delivered.empty())
     return std::nullopt;
   Job job;
   job.options = options_writing(k_proof_file);
   job.can_be_resumed = false;
-  job.plan = [this]() -> Result<workload::Plan> { return proof_plan(); };
+  job.plan = [this]() -> Result<workload::Plan> { return delivery_->proof_plan(); };
   job.conclude = [this](const analysis::RunSummary& run, const auto&, int exit_code) {
     return conclude(&run, exit_code);
   };
   return job;
 }
 
-Result<void> TuneJob::write_files() {
-  analysis::tune::Delivery delivery;
-  delivery.environment = delivered_.variables;
-  delivery.step_options = delivered_.step_options;
-  delivery.about = header(&*tuning_.proof->all);
-  for (const auto& [name, content] : analysis::tune::delivered_files(delivery)) {
-    NCCLPROBE_TRY(base::write_file_atomically(options_.folder / name, content));
-    tuning_.files.push_back(name);
-  }
-  return {};
-}
-
 int TuneJob::conclude(const analysis::RunSummary* proof, int exit_code) {
   tuning_.outcome = search_->outcome();
+  tuning_.choices = analysis::tune::choices_of(companions_, shown_, cells_->labels());
   tuning_.measured = true;
   tuning_.files.insert(tuning_.files.begin(), k_search_file);
-  if (proof) {
-    std::vector<analysis::tune::ProvenTarget> targets;
-    for (std::size_t i = 0; i < request_.cells.size(); ++i)
-      targets.push_back({request_.cells[i].label,
-                         base::value_or_throw(cells_->with(i, delivered_.step_options)).label,
-                         tuning_.space.targets[i].weight});
-    tuning_.proof = analysis::tune::prove_delivery(*proof, targets);
-    tuning_.files.emplace_back(k_proof_file);
-  }
-  if (is_recommended(tuning_)) {
-    if (auto written = write_files(); !written)
-      return give_up(written.error());
-  } else if (std::erase(tuning_.files, k_table_file) > 0) {
-    std::error_code ignored; // it is named nowhere
-    std::filesystem::remove(options_.folder / k_table_file, ignored);
-  }
-  // A candidate that failed is a result, not a failure of the tuning.
+  if (proof)
+    delivery_->judge(*proof);
+  if (delivery_)
+    if (auto finished = delivery_->finish(); !finished)
+      return give_up(finished.error());
+  // Failures of the search's trials are those of candidates, if all that it asked for has run.
   const bool of_candidates =
-      exit_code == base::k_exit_some_failed || exit_code == base::k_exit_wrong_data;
-  return show_report(of_candidates ? base::k_exit_ok : exit_code);
+      !proof && asked_.empty() &&
+      (exit_code == base::k_exit_some_failed || exit_code == base::k_exit_wrong_data);
+  return show_report(std::max(exit_code_, of_candidates ? base::k_exit_ok : exit_code));
 }
 
 } // namespace ncclprobe::cli

@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "tuning/table.h"
-
 #include "analysis/tune/tuning.h"
 #include "launch/cli/run/run_job.h"
 #include "launch/cli/tune/tune_command.h"
-#include "launch/cli/tune/tune_trials.h"
+#include "launch/cli/tune/tune_delivery.h"
 
 #include <map>
 #include <optional>
@@ -15,7 +13,8 @@
 
 namespace ncclprobe::cli {
 
-// The search, and the proof of what it found, as two jobs of one session. It must outlive both.
+// The search, and the proof of what it found, as two jobs of one session. A TuneJob must outlive
+// both jobs.
 class TuneJob {
 public:
   // `options` is complete (fill_defaults()) but for the cells.
@@ -32,21 +31,16 @@ private:
   Result<void> prepare();
   workload::TuningGround ground() const;
   analysis::search::Space space();
-  double expected_proof_s() const;
 
   std::vector<model::TrialSpec> ask();
+  TuneContext context(); // once prepared
+  // Candidates whose choices the report shows, or whose estimates a table needs.
+  std::vector<analysis::search::Candidate> candidates_to_show();
   std::vector<model::TrialSpec> learn(const model::TrialRecord& trial);
   std::optional<Job> proof_job();
-  workload::Plan proof_plan();
-  // What the search has proven, as all ranks of a job can take it.
-  Result<CandidateSettings> delivery_with_table();
-  CandidateSettings delivery_for_all() const;
-  tuning::Header header(const analysis::RatioTest* gain) const;
-  std::vector<model::CellLabel> labels() const;
 
   int conclude(const analysis::RunSummary* proof, int exit_code);
   int show_report(int exit_code) const;
-  Result<void> write_files();
   RunOptions options_writing(const char* file) const;
 
   const World& world_;
@@ -56,11 +50,15 @@ private:
   std::optional<TuneCells> cells_;
   workload::TuningSpace settings_; // that are searched
   analysis::tune::Tuning tuning_;
-  CandidateSettings delivered_;
   std::optional<TuneTrials> trials_;
   std::optional<analysis::search::Search> search_;
+  std::optional<TuneDelivery> delivery_;                // once the search is over
   std::map<int, analysis::search::TrialRequest> asked_; // by trial, not learned yet
+  // The search's last trials, with NCCL's log, and what they ran.
+  std::vector<model::TrialRecord> companions_;
+  std::vector<analysis::search::Candidate> shown_;
   int next_id_ = 0;
+  int exit_code_ = 0; // of what went wrong, apart from candidates
 };
 
 } // namespace ncclprobe::cli

@@ -10,17 +10,19 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_tune_about =
-    "The transport in use decides which settings are tried, in the order that matters. The default "
-    "is measured first, against itself: a gain counts only above that floor and above --min-gain. "
-    "Candidates are measured in turns with the default, and the slow ones are dropped early. The "
-    "best are confirmed in fresh processes that had no part in choosing. Then the result is loaded "
-    "as a job loads it, in turns with the default: that is the proof. A candidate that hangs, "
-    "crashes or delivers wrong data loses, and is not tried again.\n\n"
-    "A variable that is already set in the environment is pinned: all trials get it and none tunes "
-    "it, unless --override names it.\n\n"
-    "The folder gets tune.h5 (all trials of the search), proof.h5, and the settings as nccl.conf, "
-    "as lines for a shell, mpirun, Slurm and torchrun, as fields of ncclConfig_t and as arguments "
-    "of PyTorch. If nothing is proven, it gets no settings: keep the defaults.";
+    "The transport in use decides which settings are tried, and in which order. First, the "
+    "default is measured against itself. A gain counts only if it exceeds that noise floor and "
+    "--min-gain. Candidates then run in turns with the default, and slow ones are dropped early. "
+    "The best are confirmed in fresh processes, which had no part in the choice. For the proof, "
+    "the settings are loaded as a job loads them, and measured in turns with the default once "
+    "more. A candidate that hangs, crashes or delivers wrong data loses, and is not tried "
+    "again.\n\n"
+    "A variable that is already set in the environment is pinned: all trials get it, and none "
+    "changes it, unless --override names it.\n\n"
+    "The folder gets the run files of the search (tune.h5) and of the proof (proof.h5). It gets "
+    "the settings as nccl.conf, as lines for a shell, mpirun, Slurm and torchrun, as fields of "
+    "ncclConfig_t and as arguments of PyTorch. If nothing is proven, it gets no settings: keep "
+    "the defaults.";
 
 } // namespace
 
@@ -33,9 +35,13 @@ Usage tune_usage(TuneOptions& into) {
                    {"ncclprobe tune --dry-run", "what would be tried, and how long it takes"},
                    {"mpirun -np 16 ncclprobe tune --for all_reduce:1M-256M --budget 5m"},
                    {"ncclprobe tune --for ddp:gpt2-124m -o tuned-gpt2",
-                    "for the time of a training step"},
-                   {". tuned/settings.sh", "use what was found"}},
-      .exits = {{base::k_exit_nothing, "nothing could be measured"},
+                    "make this training step faster"},
+                   {"ncclprobe tune --check-environment",
+                    "which variables of the environment do nothing, and which harm"},
+                   {". tuned/settings.sh", "use the settings"}},
+      .exits = {{base::k_exit_some_failed, "the default or the proof failed"},
+                {base::k_exit_nothing, "nothing could be measured"},
+                {base::k_exit_wrong_data, "the default or the proof delivered wrong data"},
                 {base::k_exit_environment, "the launch does not fit the machine"},
                 {base::k_exit_interrupted, "interrupted"}},
       .options = joined(
@@ -47,24 +53,27 @@ Usage tune_usage(TuneOptions& into) {
                      option("plan", "FILE", into.plan_file, text_words("sweep.toml"),
                             "Tune for the cells of this plan file (TOML)", {.excludes = {"for"}}),
                      option("budget", "TIME", into.time_ns, duration_words(),
-                            "Time limit of the whole, with the proof", {.initial = "10m"}),
+                            "Time limit of the search and the proof together", {.initial = "10m"}),
                      option("min-gain", "SHARE", into.min_gain, share_words(),
-                            "A smaller gain is not worth a setting", {.initial = "2%"}),
+                            "Ignore smaller gains", {.initial = "2%"}),
                      flag("with-compression", into.with_compression,
-                          "Training steps: try compressed gradients too, which rounds them"),
+                          "Training steps: also try compressed gradients, which are rounded"),
                      repeated("override", "NAME", into.overrides, text_words("NCCL_ALGO"),
-                              "Tune this variable even if the environment sets it")}),
+                              "Tune this variable even if the environment sets it, and try "
+                              "without it"),
+                     flag("check-environment", into.check_environment,
+                          "Tune nothing; try without each NCCL variable that the environment "
+                          "sets")}),
            in_group("Where", {backend_option(into.backend), ranks_option(into.ranks, k_most),
                               rank_set_option(into.per_rank), library_option(into.libraries)}),
            in_group("Measuring", joined({{seed_option(into.seed), note_option(into.note)},
                                          timeout_options(into)})),
-           in_group(
-               "Results",
-               {option("output", "FOLDER", into.folder, path_words("tuned"),
-                       "Folder for the results; it is made if it does not exist", {.also = "-o"}),
-                flag("force", into.force, "Replace the results that the folder has"),
-                flag("dry-run", into.dry_run, "Show what would be tried, and measure nothing"),
-                format_option(into.format)}),
+           in_group("Results",
+                    {option("output", "FOLDER", into.folder, path_words("tuned"),
+                            "Folder for the results; created if it does not exist", {.also = "-o"}),
+                     flag("force", into.force, "Replace earlier results in the folder"),
+                     flag("dry-run", into.dry_run, "Show what would be tried, and measure nothing"),
+                     format_option(into.format)}),
            log_options(into.verbosity)})};
 }
 

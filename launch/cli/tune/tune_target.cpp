@@ -12,6 +12,10 @@ namespace {
 
 constexpr const char* k_range_of_gpus = "1M-256M";
 constexpr const char* k_range_on_cpu = "64K-4M";
+// Processes differ by more than a longer cell averages out, so the time is better spent on more of
+// them.
+constexpr std::int64_t k_cell_budget_ns = 250'000'000;
+constexpr std::int64_t k_step_budget_ns = 2'000'000'000;
 
 // "1M-256M", "8K,1M".
 Result<std::vector<std::uint64_t>> read_sizes(const std::string& text) {
@@ -71,6 +75,8 @@ std::vector<std::uint64_t> default_tune_sizes(const std::string& backend) {
 
 RunOptions run_of(const TuneTarget& target, RunOptions options, const std::string& backend) {
   options.no_sweep = true;
+  options.budget_ns =
+      std::holds_alternative<StepToTune>(target) ? k_step_budget_ns : k_cell_budget_ns;
   if (const auto* step = std::get_if<StepToTune>(&target)) {
     options.workload.pattern = step->pattern;
     if (!step->model.empty())

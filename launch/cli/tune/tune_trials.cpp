@@ -57,6 +57,13 @@ CandidateSettings settings_of(const workload::TuningSpace& space, const Candidat
   return settings;
 }
 
+std::vector<model::Setting> all_of(const CandidateSettings& settings) {
+  std::vector<model::Setting> all = settings.variables;
+  all.insert(all.end(), settings.of_cells.begin(), settings.of_cells.end());
+  all.insert(all.end(), settings.step_options.begin(), settings.step_options.end());
+  return all;
+}
+
 TuneTrials::TuneTrials(workload::TuningSpace space, model::TrialSpec of_defaults,
                        std::map<std::string, std::string> environment, TuneCells& cells)
     : space_(std::move(space)), of_defaults_(std::move(of_defaults)),
@@ -89,8 +96,29 @@ model::TrialSpec TuneTrials::trial(const TrialRequest& request, int id) {
   return numbered(spec(request), id);
 }
 
+double TuneTrials::planned_s(const TrialRequest& request) const {
+  const model::TrialSpec trial = spec(request);
+  double ns = workload::expected_start_ns(trial);
+  for (std::size_t i = 0; i < trial.cells.size(); ++i) {
+    const auto known = default_ns_.find(request.cells[i].target);
+    ns += workload::expected_cell_ns(trial, trial.cells[i],
+                                     known == default_ns_.end() ? std::nullopt
+                                                                : std::optional(known->second));
+  }
+  return ns / 1e9;
+}
+
 double TuneTrials::expected_s(const TrialRequest& request) const {
-  return workload::expected_trial_ns(spec(request)) / 1e9;
+  return planned_s(request) * (planned_s_ > 0 ? spent_s_ / planned_s_ : 1);
+}
+
+void TuneTrials::learn(const TrialRequest& request, const TrialResult& result) {
+  for (std::size_t i = 0; i < result.cells.size(); ++i)
+    if (result.cells[i].outcome == model::OutcomeKind::ok &&
+        std::ranges::all_of(request.cells[i].candidate, [](int value) { return value == 0; }))
+      default_ns_[request.cells[i].target] = result.cells[i].time_ns;
+  spent_s_ += result.seconds;
+  planned_s_ += planned_s(request);
 }
 
 model::TrialSpec TuneTrials::delivered(const CandidateSettings& settings, int id) {

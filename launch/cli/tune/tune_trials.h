@@ -20,6 +20,8 @@ struct CandidateSettings {
 };
 CandidateSettings settings_of(const workload::TuningSpace& space,
                               const analysis::search::Candidate& candidate);
+// All of them.
+std::vector<model::Setting> all_of(const CandidateSettings& settings);
 
 // Requests of a search as trials, and their records as its results.
 class TuneTrials {
@@ -32,7 +34,10 @@ public:
   // The trial gets the number `id`.
   model::TrialSpec trial(const analysis::search::TrialRequest& request, int id);
 
-  // How long it will take, in seconds (workload/expected_time.h).
+  // What trials took says how long others will take.
+  void learn(const analysis::search::TrialRequest& request,
+             const analysis::search::TrialResult& result);
+  // How long it will take, in seconds.
   double expected_s(const analysis::search::TrialRequest& request) const;
 
   // `trial` ran what a request asks for.
@@ -42,6 +47,7 @@ public:
   model::TrialSpec delivered(const CandidateSettings& settings, int id);
 
 private:
+  double planned_s(const analysis::search::TrialRequest& request) const; // workload/expected_time.h
   model::TrialSpec spec(const analysis::search::TrialRequest& request) const;
   model::TrialSpec numbered(model::TrialSpec trial, int id);
 
@@ -49,7 +55,9 @@ private:
   model::TrialSpec of_defaults_;
   std::map<std::string, std::string> environment_;
   TuneCells& cells_;
-  std::map<std::string, int> replicates_; // by label: processes of these settings so far
+  std::map<std::size_t, double> default_ns_; // by target
+  double spent_s_ = 0, planned_s_ = 0;       // of all trials learned
+  std::map<std::string, int> replicates_;    // by label: processes of these settings so far
 };
 
 } // namespace ncclprobe::cli

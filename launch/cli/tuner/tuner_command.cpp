@@ -7,7 +7,7 @@
 #include "tuning/table_file.h"
 
 #include "analysis/report_value/report_writers.h"
-#include "analysis/tuner_check/row_check.h"
+#include "analysis/tuner_check/tuner_check_report.h"
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "base/log.h"
@@ -31,8 +31,9 @@ using analysis::RowState;
 // Variables by which NCCL's choice of algorithms differs.
 workload::Variables variables_here() {
   workload::Variables found;
-  for (const char* name : {"NCCL_ALGO", "NCCL_PROTO", "NCCL_TUNER_PLUGIN", "NCCL_NVLS_ENABLE",
-                           "NCCL_PAT_ENABLE", "NCCL_COLLNET_ENABLE"})
+  for (const char* name :
+       {"NCCL_ALGO", "NCCL_PROTO", "NCCL_TUNER_PLUGIN", "NCCL_NVLS_ENABLE", "NCCL_PAT_ENABLE",
+        "NCCL_COLLNET_ENABLE", "NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS"})
     if (const char* value = std::getenv(name); value != nullptr && *value != '\0')
       found[name] = value;
   return found;
@@ -46,6 +47,7 @@ Result<analysis::RowEvidence> evidence_of(const TunerOptions& options,
     NCCLPROBE_TRY_ASSIGN(tuning::HitCounts hits, tuning::parse_hit_counts(text, file.string()));
     evidence.hits.push_back(std::move(hits));
   }
+  evidence.shape = {options.ranks, options.nodes};
   if (options.run_file.empty()) {
     evidence.environment = variables_here();
     return evidence;
@@ -53,107 +55,6 @@ Result<analysis::RowEvidence> evidence_of(const TunerOptions& options,
   NCCLPROBE_TRY_ASSIGN(run, read_run_or_parts(options.run_file));
   evidence.run = &*run;
   return evidence;
-}
-
-// The most calls of any process that no row decided, by the reason.
-std::uint64_t most_calls(const analysis::RowEvidence& evidence,
-                         std::uint64_t tuning::HitCounts::*member) {
-  std::uint64_t most = 0;
-  for (const tuning::HitCounts& hits : evidence.hits)
-    most = std::max(most, hits.*member);
-  return most;
-}
-
-analysis::TableOf<RowCheck> rows_table(std::vector<RowCheck> checks) {
-  using analysis::Unit;
-  using analysis::Value;
-  analysis::TableOf<RowCheck> table(std::move(checks));
-  auto of_choice = [](auto member) {
-    return [member](const RowCheck& check) {
-      return check.row.choice ? Value(check.row.choice.value().*member) : Value();
-    };
-  };
-  table.add("row", &RowCheck::number).titled("row");
-  table.add("collective", [](const RowCheck& check) { return check.row.collective; })
-      .titled("collective")
-      .left();
-  table.add("min_bytes", [](const RowCheck& check) { return check.row.min_bytes; })
-      .titled("from", {Unit::size});
-  table.add("max_bytes", [](const RowCheck& check) { return check.row.max_bytes; })
-      .titled("to", {Unit::size});
-  table.add("ranks", [](const RowCheck& check) { return check.row.ranks; }).titled("ranks");
-  table.add("nodes", [](const RowCheck& check) { return check.row.nodes; }).titled("nodes");
-  table.add("nvlink_domains", [](const RowCheck& check) {
-    return check.row.domains ? Value(to_text(*check.row.domains)) : Value();
-  });
-  table.add("algorithm", of_choice(&tuning::Choice::algorithm)).titled("algorithm").left();
-  table.add("protocol", of_choice(&tuning::Choice::protocol)).titled("protocol").left();
-  table
-      .add("channels",
-           [](const RowCheck& check) {
-             return check.row.channels == tuning::k_keep_channels ? Value()
-                                                                  : Value(check.row.channels);
-           })
-      .titled("channels");
-  table.add("state", &RowCheck::state).titled("state").left();
-  table.add("calls", &RowCheck::calls).titled("calls").if_any();
-  table.add("reason", [](const RowCheck& check) {
-    return check.reason.empty() ? Value() : Value(check.reason);
-  });
-  return table;
-}
-
-analysis::Report report_of(const TunerOptions& options, const tuning::TableFile& file,
-                           const analysis::RowEvidence& evidence, std::vector<RowCheck> checks) {
-  using analysis::Value;
-  const analysis::TableOf<RowCheck> table = rows_table(std::move(checks));
-  std::error_code ignored;
-  const std::string reference = to_text(
-      tuning::TableReference{std::filesystem::absolute(options.input, ignored), file.sha256});
-  auto known = [](const std::string& text) { return text.empty() ? Value() : Value(text); };
-  const tuning::Header& header = file.table.header;
-  const std::uint64_t without_row = most_calls(evidence, &tuning::HitCounts::without_row);
-  const std::uint64_t set_aside = most_calls(evidence, &tuning::HitCounts::set_aside);
-
-  analysis::Section section{.key = "rows"};
-  section.title = fmt::format("Tuner table {}", options.input.string());
-  if (!header.machine.empty() || !header.gpu.empty())
-    section.add("",
-                fmt::format("Measured on {}{}{}", header.machine,
-                            header.machine.empty() || header.gpu.empty() ? "" : ", ", header.gpu),
-                2);
-  if (!header.gain.empty())
-    section.add("", fmt::format("Gain {} ({})", header.gain, header.interval), 2);
-  section.blocks.emplace_back(analysis::View{.table = table.table()});
-  for (const RowCheck& check : table.rows())
-    if (!check.reason.empty())
-      section.add("", fmt::format("Row {}: {}.", check.number, check.reason), 2);
-  if (without_row > 0)
-    section.add("",
-                fmt::format("{} had no row and kept NCCL's choice.",
-                            base::count_of(without_row, "call", "calls")),
-                2);
-  if (set_aside > 0)
-    section.add("",
-                fmt::format("{} kept NCCL's choice, because NCCL's estimates there are not "
-                            "those of the table's machine.",
-                            base::count_of(set_aside, "call", "calls")),
-                2);
-  section.add("",
-              "To use it, set NCCL_TUNER_PLUGIN to libncclprobe-tuner.so on all ranks, and:", 0);
-  section.blocks.emplace_back(
-      analysis::Code{{fmt::format("export NCCLPROBE_TUNER_TABLE='{}'", reference)}});
-  return {.sections = {section},
-          .data = {{"schema", "ncclprobe.tuner_check"},
-                   {"version", 1},
-                   {"machine", known(header.machine)},
-                   {"gpu", known(header.gpu)},
-                   {"nccl", known(header.nccl)},
-                   {"reference", reference},
-                   {"without_row", evidence.hits.empty() ? Value() : Value(without_row)},
-                   {"set_aside", evidence.hits.empty() ? Value() : Value(set_aside)},
-                   {"rows", table.table()}},
-          .rows = table.table()};
 }
 
 int check_table(const TunerOptions& options) {
@@ -176,7 +77,7 @@ int check_table(const TunerOptions& options) {
   const bool any_lost = std::ranges::any_of(*checks, [](const RowCheck& check) {
     return check.state == RowState::impossible || check.state == RowState::overridden;
   });
-  return deliver(report_of(options, *file, *evidence, std::move(*checks)),
+  return deliver(analysis::tuner_check_report(options.input, *file, *evidence, std::move(*checks)),
                  base::value_or_throw(base::parse_enum<analysis::Format>(options.format, "format")),
                  options.output, any_lost ? base::k_exit_failures : base::k_exit_ok);
 }

@@ -16,6 +16,8 @@ struct TunerOptions : ResultOptions {
   std::filesystem::path converted; // what `convert` writes; empty with `check`
   std::filesystem::path run_file;  // --against; may be empty
   std::vector<std::filesystem::path> hits;
+  int ranks = 0; // of the job; 0: not said
+  int nodes = 1;
 };
 Usage tuner_usage(TunerOptions& into);
 

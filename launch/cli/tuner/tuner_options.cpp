@@ -11,17 +11,19 @@ namespace {
 constexpr const char* k_tuner_about =
     "A tuner table says which algorithm, protocol and channels NCCL uses for which calls. Any "
     "program follows it with NCCL_TUNER_PLUGIN=.../lib/libncclprobe-tuner.so and "
-    "NCCLPROBE_TUNER_TABLE=PATH@SHA256; `tuner check` prints both. With "
+    "NCCLPROBE_TUNER_TABLE=PATH@SHA256. `tuner check` prints both. With "
     "NCCLPROBE_TUNER_HITS=hits-%h-%p.csv, each process writes how often it used each row.\n\n"
-    "Without --against, the variables of this environment are those of the job.";
+    "Without --against, `tuner check` assumes that the job has the variables of this environment.";
 
 Result<void> check_tuner_options(const TunerOptions& options) {
   const bool converts = options.action == "convert";
   if (converts && options.converted.empty())
     return fail({Errc::invalid_argument, "convert needs a file to write",
                  "ncclprobe tuner convert IN OUT"});
-  if (converts && (!options.run_file.empty() || !options.hits.empty()))
-    return fail(Errc::invalid_argument, "--against and --hits are for `tuner check`");
+  if (converts && (!options.run_file.empty() || !options.hits.empty() || options.ranks > 0))
+    return fail(Errc::invalid_argument, "--against, --hits and --ranks are for `tuner check`");
+  if (options.nodes > 1 && options.ranks < options.nodes)
+    return fail(Errc::invalid_argument, "--nodes {}: name at least as many --ranks", options.nodes);
   if (!converts && !options.converted.empty())
     return fail(
         {Errc::invalid_argument,
@@ -35,32 +37,39 @@ Result<void> check_tuner_options(const TunerOptions& options) {
 Usage tuner_usage(TunerOptions& into) {
   return {
       .name = "tuner",
-      .summary = "Check or convert a tuner table, by which NCCL chooses algorithms",
+      .summary = "Check or convert a tuner table, which selects algorithms for NCCL",
       .about = k_tuner_about,
       .examples = {{"ncclprobe tuner check table.csv",
-                    "what NCCL cannot do, and what variables prevent"},
+                    "rows that NCCL cannot use, or a variable prevents"},
+                   {"ncclprobe tuner check table.csv --ranks 16 --nodes 2",
+                    "also rows that such a job can never use"},
                    {"ncclprobe tuner check table.csv --hits hits-node1-4711.csv",
                     "how often a job used each row"},
                    {"ncclprobe tuner check table.csv --against run.h5",
-                    "which cells of a run with this table ran as it says"},
+                    "which cells of this run followed the table"},
                    {"ncclprobe tuner convert table.csv nccl_tuner.conf",
-                    "for NVIDIA's example tuner"},
-                   {"ncclprobe tuner convert nccl_tuner.conf table.csv", "from it"}},
+                    "a configuration for NVIDIA's example tuner"},
+                   {"ncclprobe tuner convert nccl_tuner.conf table.csv", "the other direction"}},
       .exits = {{base::k_exit_failures, "a row is impossible, or a variable prevents it"}},
       .options = joined(
-          {{option(
-                "action", "ACTION", into.action, choice_words({"check", "convert"}),
-                "check: say what becomes of each row; convert: from or to NVIDIA's example tuner",
-                {.example = "check", .positional = true, .required = true}),
+          {{option("action", "ACTION", into.action, choice_words({"check", "convert"}),
+                   "check: say whether NCCL uses each row; convert: from or to the format of "
+                   "NVIDIA's example tuner",
+                   {.example = "check", .positional = true, .required = true}),
             option("table", "TABLE", into.input, path_words("table.csv"),
                    "Tuner table; convert also reads NVIDIA's configuration",
                    {.positional = true, .required = true}),
             option("converted", "OUT", into.converted, path_words("nccl_tuner.conf"),
                    "convert: the file to write", {.positional = true}),
-            input_option("against", into.run_file,
-                         "Run file with this table: how its cells ran, and its variables", {}),
+            input_option(
+                "against", into.run_file,
+                "Run file measured with this table: check how its cells ran, under its variables",
+                {}),
             repeated("hits", "FILE", into.hits, path_words("hits.csv"),
-                     "What a process wrote to NCCLPROBE_TUNER_HITS")},
+                     "File that a process wrote for NCCLPROBE_TUNER_HITS"),
+            option("ranks", "N", into.ranks, number_words(1, k_most),
+                   "Ranks of the job: find rows for larger communicators", {.initial = "any"}),
+            option("nodes", "N", into.nodes, number_words(1, k_most), "Nodes of these ranks")},
            result_options(into, {"table", "json", "csv", "markdown"})}),
       .check = [&into](const Options&) { return check_tuner_options(into); }};
 }

@@ -120,3 +120,11 @@ TEST_CASE("calls that do not obey show that something else had the last word") {
   CHECK(broken.effect == Effect::overridden);
   CHECK_THAT(broken.reason, ContainsSubstring("AllReduce used SIMPLE anyway; a tuner plugin"));
 }
+
+TEST_CASE("a variable was removed if NCCL read none") {
+  const model::Setting removal{"NCCL_MAX_CTAS", "(not set)"};
+  CHECK(prove(removal, "").effect == Effect::took_effect);
+  const std::string line = "NCCL_MAX_CTAS set by environment to 4.";
+  CHECK(prove(removal, info(line)).effect == Effect::overridden);
+  CHECK(prove(removal, info(line)).line == line);
+}

@@ -86,6 +86,39 @@ TEST_CASE("a search proves the settings and the rows of the table") {
   }
 }
 
+// P=1 is 20% faster. S changes nothing, and A=1 and B=1 do the same, 10%.
+Surface surface_with_needless_changes() {
+  Surface surface{.name = "needless", .kind = k_quiet};
+  for (const char* name : {"S", "P", "A", "B"})
+    surface.space.parameters.push_back({.name = name, .values = {"", "1"}});
+  surface.space.targets = {{.name = "1M", .weight = 1, .bytes = 1 << 20}};
+  surface.log_time = [](const Candidate& one, std::size_t) {
+    return -0.2 * one[1] - (one[2] == 1 || one[3] == 1 ? 0.1 : 0.0);
+  };
+  return surface;
+}
+
+TEST_CASE("if each change counts, those that gain nothing are left out, but not both of a pair") {
+  int needless = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    INFO(seed);
+    const Surface surface = surface_with_needless_changes();
+    const Outcome outcome = logged(surface, {.seed = seed, .each_change_counts = true}).outcome;
+    const Candidate& found = outcome.settings.candidate;
+    CHECK(outcome.settings.proven);
+    CHECK(found[1] == 1);
+    CHECK(found[2] + found[3] >= 1);
+    needless += found[0] + (found[2] + found[3] == 2);
+    if (found == Candidate{0, 1, 1, 0}) {
+      REQUIRE(outcome.of_changes.size() == 2);
+      CHECK(outcome.of_changes.at(1).speed == Approx(std::exp(0.2)).epsilon(0.01));
+      CHECK(outcome.of_changes.at(2).interval.low > 1);
+    }
+    CHECK(logged(surface, {.seed = seed}).outcome.of_changes.empty());
+  }
+  CHECK(needless <= 4); // each of 40 with a probability of 5%, one-sided half of it
+}
+
 TEST_CASE("the same seed leads to the same requests, another one to others") {
   const Log first = logged(small_surface(), {.seed = 7}),
             second = logged(small_surface(), {.seed = 7}),

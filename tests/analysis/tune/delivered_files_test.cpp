@@ -18,6 +18,8 @@ std::map<std::string, std::string> files_of(const std::vector<model::Setting>& e
   for (const DeliveredFile& one :
        delivered_files({environment, step_options, {.gpu = "2 H200", .gain = "1.10x"}}))
     files[one.name] = one.content;
+  for (const auto& [name, content] : files)
+    CHECK(std::ranges::find(k_delivered_names, name) != k_delivered_names.end());
   return files;
 }
 
@@ -34,8 +36,8 @@ TEST_CASE("settings are delivered in every form that can hold them") {
   CHECK(has_line(files["nccl.conf"], "NCCL_ALGO=allreduce:ring;bcast:ring")); // no shell reads it
   CHECK(has_line(files["settings.sh"],
                  "export NCCL_MIN_CTAS=32 NCCL_ALGO='allreduce:ring;bcast:ring'"));
-  CHECK(has_line(files["launch.txt"],
-                 "mpirun -x NCCL_MIN_CTAS=32 -x NCCL_ALGO='allreduce:ring;bcast:ring' PROGRAM"));
+  CHECK(has_line(files["launch.txt"], "mpirun --bind-to none -x NCCL_MIN_CTAS=32 -x "
+                                      "NCCL_ALGO='allreduce:ring;bcast:ring' PROGRAM"));
   CHECK(has_line(files["nccl_config.c"], "config.minCTAs = 32;"));
   CHECK(has_line(files["ddp.py"], "options.config.min_ctas = 32"));
 }
@@ -69,6 +71,21 @@ TEST_CASE("NCCL's file says which variables have to be exported beside it") {
   CHECK(has_line(files["nccl.conf"], "NCCL_PROTO=LL"));
   CHECK_FALSE(has_line(files["nccl.conf"], "NCCLPROBE_TUNER_TABLE=/a b/table.csv"));
   CHECK(files["nccl.conf"].find("NCCLPROBE_TUNER_TABLE='/a b/table.csv'") != std::string::npos);
+}
+
+TEST_CASE("a variable that must not be set is unset by a shell, and named where only setting is "
+          "possible") {
+  auto files = files_of({{"NCCL_P2P_DISABLE", "(not set)"}, {"NCCL_MIN_CTAS", "32"}});
+  REQUIRE(files.size() == 5);
+  CHECK(has_line(files["settings.sh"], "unset NCCL_P2P_DISABLE\nexport NCCL_MIN_CTAS=32"));
+  for (const auto& [name, content] : files) {
+    INFO(name);
+    CHECK(content.find("NCCL_P2P_DISABLE") != std::string::npos);
+    CHECK(content.find("(not set)") == std::string::npos);
+  }
+  auto only_removed = files_of({{"NCCL_MIN_CTAS", "(not set)"}});
+  REQUIRE(only_removed.size() == 1);
+  CHECK(has_line(only_removed["settings.sh"], "unset NCCL_MIN_CTAS"));
 }
 
 TEST_CASE("options of training steps are arguments of PyTorch, and of nothing else") {

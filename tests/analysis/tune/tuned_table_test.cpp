@@ -6,6 +6,7 @@
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
+using analysis::tune::add_estimates;
 using analysis::tune::tuned_rows;
 
 namespace {
@@ -76,4 +77,47 @@ TEST_CASE("a table made of the rows is read back the same") {
   tuning::Table table{{.gpu = "NVIDIA H200"},
                       tuned_rows(space_of_nccl(), outcome, {all_reduce(k_mib)}, {2, 1})};
   CHECK(tuning::parse_table(to_text(table), "table") == table);
+}
+
+TEST_CASE("rows get NCCL's estimate of Ring with Simple at both sizes, if its log has it") {
+  auto row_of = [](model::Collective collective, int ranks, int nodes) {
+    tuning::Row row;
+    row.collective = collective;
+    row.min_bytes = k_mib;
+    row.max_bytes = 4 * k_mib;
+    row.ranks = ranks;
+    row.nodes = nodes;
+    return row;
+  };
+  auto log_of = [](int nodes) {
+    model::Evidence evidence;
+    evidence.log =
+        fmt::format("n:1:1 [0] NCCL INFO comm 0x1 rank 0 nRanks 8 nNodes {} localRanks 8\n"
+                    "n:1:1 [0] NCCL INFO   Algorithm   |   Ring |\n"
+                    "n:1:1 [0] NCCL INFO   Protocol    |   LL128 | Simple |\n"
+                    "n:1:1 [0] NCCL INFO  AllReduce | 20.0/ 200.0 | 30.0/ 250.0 |\n"
+                    "n:1:1 [0] NCCL INFO  AllGather | 20.0/ 0.0 | 10.0/ 500.0 |\n",
+                    nodes);
+    return evidence;
+  };
+  using model::Collective;
+  model::TrialRecord companion;
+  companion.evidence = {log_of(1)};
+  std::vector<tuning::Row> rows{
+      row_of(Collective::all_reduce, 8, 1), row_of(Collective::all_gather, 8, 1),
+      row_of(Collective::broadcast, 8, 1), row_of(Collective::all_reduce, 4, 1)};
+  add_estimates(rows, companion);
+  REQUIRE(rows[0].estimate);
+  CHECK(rows[0].estimate->at_min_us == Approx(30 + k_mib / 250e3));
+  CHECK(rows[0].estimate->at_max_us == Approx(30 + 4 * k_mib / 250e3));
+  REQUIRE(rows[1].estimate);
+  CHECK(rows[1].estimate->at_min_us == Approx(10 + k_mib / 500e3));
+  CHECK_FALSE(rows[2].estimate); // is not in the table
+  CHECK_FALSE(rows[3].estimate); // another communicator
+
+  companion.evidence = {log_of(2)};
+  rows = {row_of(Collective::all_reduce, 8, 2), row_of(Collective::all_gather, 8, 2)};
+  add_estimates(rows, companion);
+  CHECK_FALSE(rows[0].estimate); // corrected by what is not in the log
+  CHECK(rows[1].estimate);
 }

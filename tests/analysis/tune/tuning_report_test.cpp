@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/report/written.h"
+#include "analysis/tune/environment_section.h"
 #include "analysis/tune/tuning_report.h"
 #include "analysis/tune/tunings.h"
 #include "support/catch.h"
@@ -58,12 +59,43 @@ TEST_CASE("only what is recommended is there to paste") {
   CHECK_FALSE(has_export(of_a_step));
 }
 
-TEST_CASE("a budget that ended the search and synthetic numbers are told") {
+TEST_CASE("a search that is not complete and synthetic numbers are told") {
   Tuning tuning = tuning_without_gain();
   tuning.outcome.complete = false;
   tuning.synthetic = true;
   CHECK(answers(tuning) ==
-        std::vector<std::string>{"keep_defaults", "budget_ended", "synthetic_numbers"});
+        std::vector<std::string>{"keep_defaults", "not_complete", "synthetic_numbers"});
+  tuning.outcome.reasons.clear();
+  CHECK(answers(tuning) == std::vector<std::string>{"nothing_compared", "synthetic_numbers"});
+}
+
+TEST_CASE("of each variable of the environment, the report says what it does") {
+  const Tuning tuning = tuning_of_environment();
+  CHECK(answers(tuning) ==
+        std::vector<std::string>{"remove_variables", "disturbed", "variables_without_effect"});
+  std::string csv = written({.rows = environment_table(tuning)}, Format::csv);
+  std::erase(csv, '\r');
+  CHECK(csv == "variable,value,effect,speed_ratio,interval_low,interval_high,why\n"
+               "HARMS,1,harms,1.06,1.04,1.08,\n"
+               "HARMS_IN_SUM,1,harms with others,,,,\n"
+               "NEEDED,1,needed,,,,without it: timed out\n"
+               "MEASURED,1,not shown to harm,0.983333,,,\n"
+               "PINNED,1,not measured,,,,\n"
+               "NOTHING,1,none,,,,1 is the default\n");
+  CHECK(removed_in_words(tuning) == "HARMS (1.06x, 1.040 to 1.080), HARMS_IN_SUM");
+
+  Tuning alone = tuning;
+  alone.delivered.pop_back();
+  CHECK(removed_in_words(alone) == "HARMS");
+  CHECK(written({.rows = environment_table(alone)}, Format::csv)
+            .find("HARMS,1,harms,1.075,1.05,1.1,") != std::string::npos); // as proven
+  Tuning kept = tuning;
+  kept.delivered.clear();
+  kept.proof.reset();
+  CHECK(answers(kept).front() == "keep_environment");
+  CHECK(written({.rows = environment_table(kept)}, Format::csv)
+            .find("MEASURED,1,not shown to harm,0.9,") != std::string::npos);
+  CHECK(removed_in_words(kept).empty());
 }
 
 TEST_CASE("the JSON of a tuning has the fields and types of its schema") {
@@ -72,12 +104,13 @@ TEST_CASE("the JSON of a tuning has the fields and types of its schema") {
   schema.add_names("severity", Severity{});
   schema.add_names("fate", search::Fate{});
   schema.add_names("stage", search::Stage{});
+  schema.add_names("effect", EnvironmentEffect{});
   Tuning of_a_step = tuning_with_gain();
   of_a_step.outcome.reasons.front().target.reset();
   of_a_step.proof->all.reset();
   of_a_step.proof->each.front().reset();
-  for (const Tuning& tuning :
-       {prepared_tuning(), tuning_without_gain(), tuning_with_gain(), of_a_step})
+  for (const Tuning& tuning : {prepared_tuning(), tuning_without_gain(), tuning_with_gain(),
+                               of_a_step, tuning_of_environment()})
     schema.add(written(tuning_report(tuning), Format::json));
   support::check_document("docs/schemas/tuning.json", schema.text("ncclprobe tune --format json"));
 }

@@ -75,7 +75,37 @@ Tuning tuning_with_gain() {
   const RatioTest test{.ratio = 1.075, .interval = {1.05, 1.1}, .p = 0.0001};
   tuning.proof = DeliveryProof{
       .all = test, .each = {test, test}, .default_processes = 10, .delivery_processes = 5};
+  tuning.explanations = {
+      {.of_default = {.uses = {{"RING", "SIMPLE", 24}}, .times = steps::StepTimes{.step_ns = 2e6}},
+       .of_delivery = {.uses = {{"NVLS", "SIMPLE", 16}},
+                       .times = steps::StepTimes{.step_ns = 1e6}}},
+      {.of_default = {.times = steps::StepTimes{}}, .of_delivery = {.times = steps::StepTimes{}}}};
+  tuning.step_times.add(0, {1, 0}, {.step_ns = 2e6});
   tuning.files = {"tune.h5", "proof.h5", "nccl.conf"};
+  return tuning;
+}
+
+Tuning tuning_of_environment() {
+  Tuning tuning = tuning_with_gain();
+  tuning.only_environment = true;
+  tuning.space.parameters.clear();
+  for (const char* name : {"HARMS", "HARMS_IN_SUM", "NEEDED", "MEASURED"})
+    tuning.space.parameters.push_back({name, {"", "(not set)"}, false});
+  tuning.why.assign(4, "the environment sets it");
+  for (const char* name : {"HARMS", "HARMS_IN_SUM", "NEEDED", "MEASURED", "PINNED", "NOTHING"})
+    tuning.environment.push_back({{name, "1"}, ""});
+  tuning.environment.back().why_nothing = "1 is the default";
+  search::Outcome& outcome = tuning.outcome;
+  outcome.settings.candidate = {1, 1, 0, 0};
+  outcome.settings.over_default.speed = 1.08;
+  outcome.table.assign(2, outcome.settings);
+  outcome.of_changes[0] = {.speed = 1.06, .interval = {1.04, 1.08}, .processes = 5};
+  outcome.reasons = {{.candidate = {0, 0, 1, 0},
+                      .fate = search::Fate::failed,
+                      .outcome = model::OutcomeKind::timed_out},
+                     {.candidate = {0, 0, 0, 1}, .fate = search::Fate::stopped, .speed = 0.9},
+                     {.candidate = {1, 1, 0, 1}, .fate = search::Fate::stopped, .speed = 1.062}};
+  tuning.delivered = tuning.variables = {{"HARMS", "(not set)"}, {"HARMS_IN_SUM", "(not set)"}};
   return tuning;
 }
 

@@ -13,5 +13,8 @@ analysis::tune::Tuning prepared_tuning();
 analysis::tune::Tuning tuning_without_gain();
 // NCCL_MIN_CTAS=32 is proven, delivered and proven again.
 analysis::tune::Tuning tuning_with_gain();
+// Of the environment, one harms, one does so with others, one is needed, one does nothing, one is
+// measured without a result, and one is not measured.
+analysis::tune::Tuning tuning_of_environment();
 
 } // namespace ncclprobe::analysis_test

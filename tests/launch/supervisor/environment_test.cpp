@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "base/stored_variables.h"
 #include "launch/supervisor/environment.h"
 #include "support/catch.h"
 
@@ -67,4 +68,11 @@ TEST_CASE("of two settings of one name the later counts: a rank's own comes afte
 
 TEST_CASE("a trial may set what a launcher would") {
   CHECK(worker_environment({"OMPI_X=1"}, {{"OMPI_X", "2"}}) == Strings{"OMPI_X=2"});
+}
+
+TEST_CASE("a setting can remove a variable, and a later one sets it all the same") {
+  const model::Setting removal{"NCCL_ALGO", std::string(base::k_value_unset)};
+  CHECK(worker_environment({"NCCL_ALGO=Tree", "A=1"}, {removal}) == Strings{"A=1"});
+  CHECK(worker_environment({"NCCL_ALGO=Tree"}, {removal, {"NCCL_ALGO", "Ring"}}) ==
+        Strings{"NCCL_ALGO=Ring"});
 }

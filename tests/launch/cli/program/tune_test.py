@@ -37,7 +37,31 @@ class Tune(ProgramTest):
         self.assertEqual([one["parameter"] for one in shown["parameters"]], ["chunk_bytes"])
         self.assertEqual(shown["pinned"], [{"name": "NCCLPROBE_GLOO_ALGORITHM", "value": "ring"}])
         shown = self.tune(*ON_CPU, "--dry-run", "--override", "NCCLPROBE_GLOO_ALGORITHM", **pinned)
-        self.assertEqual([one["parameter"] for one in shown["parameters"]], ["algorithm", "chunk_bytes"])
+        self.assertEqual([one["parameter"] for one in shown["parameters"]],
+                         ["NCCLPROBE_GLOO_ALGORITHM", "algorithm", "chunk_bytes"])
+
+    def test_a_variable_that_harms_is_found_and_the_others_are_not_accused(self):
+        environment = {"NCCLPROBE_SYNTHETIC_GB_PER_S": "50", "NCCLPROBE_SYNTHETIC_COPY_PPM": "0",
+                       "NCCLPROBE_SYNTHETIC_ALPHA_NS": "2000", "NCCL_ALGO": "Ring"}
+        found = self.tune(*SYNTHETIC, "--check-environment", "--budget", "1m", **environment)
+        effects = {one["variable"]: one["effect"] for one in found["environment"]}
+        self.assertEqual(effects, {"NCCLPROBE_SYNTHETIC_GB_PER_S": "harms", "NCCL_ALGO": "none",
+                                   "NCCLPROBE_SYNTHETIC_COPY_PPM": "not shown to harm",
+                                   "NCCLPROBE_SYNTHETIC_ALPHA_NS": "not shown to harm"})
+        self.assertEqual(found["remove"], ["NCCLPROBE_SYNTHETIC_GB_PER_S"])
+        self.assertEqual(found["settings"], [])
+        self.assertGreater(found["proof"]["interval"][0], 1.4)
+        subprocess.run(["sh", "-eu", "-c", ". tuned/settings.sh; test -z \"${NCCLPROBE_SYNTHETIC_GB_PER_S:-}\""],
+                       cwd=self.folder, check=True, env={**environment, "PATH": "/usr/bin:/bin"})
+        self.assertEqual(self.files(), ["proof.h5", "settings.sh", "tune.h5"])
+
+    def test_an_environment_without_an_effect_is_told_before_anything_runs(self):
+        nothing = {"NCCL_ALGO": "Ring"}
+        shown = self.tune(*SYNTHETIC, "--check-environment", "--dry-run", **nothing)
+        self.assertEqual([one["effect"] for one in shown["environment"]], ["none"])
+        refused = self.run_program("tune", *SYNTHETIC, "--check-environment", **nothing)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertFalse((self.folder / "tuned").exists())
 
     def test_a_training_step_has_options_of_its_own_and_compression_only_if_asked_for(self):
         step = ["--backend", "synthetic", "--ranks", "2", "--for", "ddp:linear:256x4", "--dry-run"]
@@ -51,6 +75,13 @@ class Tune(ProgramTest):
                           "--budget", "60s")
         self.assertTrue(found["recommended"], found)
         self.assertEqual(len(found["targets"]), 1)
+        parts = {one["side"]: one for one in found["step_parts"]}
+        self.assertEqual(list(parts), ["default", "delivered", "difference"])
+        self.assertLess(parts["difference"]["exposed_transfer_ns"], 0)
+        for one in parts.values():
+            self.assertAlmostEqual(one["step_ns"], sum(one[key] for key in one if key.endswith("_ns") and key != "step_ns"),
+                                   delta=1)
+        self.assertTrue(all(one["computing_ns"] > 0 for one in found["candidates"] if one["fate"] == "won"))
         self.assertIn("proof.h5", self.files())
 
     def test_a_gain_is_found_proven_and_delivered(self):
@@ -59,6 +90,10 @@ class Tune(ProgramTest):
         self.assertTrue(found["synthetic"])
         self.assertTrue(found["proof"]["holds"])
         self.assertGreater(found["proof"]["interval"][0], 1 + found["min_gain"])
+        self.assertEqual([one["target"] for one in found["regret"]], [one["target"] for one in found["targets"]])
+        for regret in found["regret"]:
+            self.assertAlmostEqual(regret["regret"], max(one["gain"] for one in regret["by_choice"]))
+            self.assertEqual(regret["best"], "alpha_ns=2000 gb_per_s=200")
         self.assertEqual(self.files(), ["launch.txt", "proof.h5", "settings.sh", "tune.h5"])
         settings = (self.folder / "tuned/settings.sh").read_text()
         self.assertIn("SYNTHETIC", settings)
@@ -73,7 +108,7 @@ class Tune(ProgramTest):
         self.assertGreaterEqual(len(found["candidates"]), found["candidates_tried"])
 
     def test_on_the_cpu_the_whole_way_is_gone_and_the_answer_agrees_with_the_files(self):
-        found = self.tune(*ON_CPU, "--budget", "20s")
+        found = self.tune(*ON_CPU, "--budget", "40s")
         self.assertFalse(found["synthetic"])
         self.assertGreater(found["candidates_tried"], 0)
         self.assertEqual(found["recommended"], "settings.sh" in self.files())
@@ -90,7 +125,10 @@ class Tune(ProgramTest):
         refused = self.run_program("tune", *SYNTHETIC, "--budget", "20s")
         self.assertEqual(refused.returncode, 2, refused.stderr)
         self.assertIn("tuned/tune.h5", refused.stderr)
+        stale = self.folder / "tuned/nccl.conf"
+        stale.write_text("NCCL_ALGO=Ring\n")
         self.tune(*SYNTHETIC, "--budget", "20s", "--force")
+        self.assertFalse(stale.exists())
 
     def test_a_target_that_is_none_is_refused(self):
         for target, words in (("all_redcue:1M", "all_redcue"), ("all_reduce:4M-1M", "4M-1M"), ("all_reduce:x", "x")):

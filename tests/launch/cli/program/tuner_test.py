@@ -4,10 +4,9 @@
 """Tuner tables are checked and converted."""
 
 import hashlib
-import json
 import unittest
 
-from program_test_case import ProgramTest
+from program_test_case import ProgramTest, read_json
 
 TABLE = """# ncclprobe tuner table: 1
 # gpu: NVIDIA H200
@@ -28,7 +27,7 @@ class Tuner(ProgramTest):
     def checked(self, *arguments, code=0, **environment):
         done = self.run_program("tuner", "check", *arguments, "--format", "json", **environment)
         self.assertEqual(done.returncode, code, done.stderr)
-        return json.loads(done.stdout)
+        return read_json(done.stdout)
 
     def test_rows_are_checked(self):
         table = self.write("table.csv", TABLE)
@@ -44,6 +43,9 @@ class Tuner(ProgramTest):
         self.assertEqual((counted["without_row"], counted["set_aside"]), (5, 1))
         beaten = self.checked(table, code=9, NCCL_ALGO="Ring")
         self.assertEqual([row["state"] for row in beaten["rows"]], ["unchecked", "overridden"])
+        small = self.checked(table, "--ranks", "4", code=9)
+        self.assertEqual({row["state"] for row in small["rows"]}, {"impossible"})
+        self.assertEqual(self.run_program("tuner", "check", table, "--ranks", "8", "--nodes", "9").returncode, 2)
         other = self.write("other.csv", TABLE + BROADCAST)
         self.assertEqual(self.checked(other, code=9)["rows"][2]["state"], "impossible")
         wrong = self.run_program("tuner", "check", other, "--hits", hits)

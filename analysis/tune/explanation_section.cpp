@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/tune/explanation_section.h"
+
+#include "base/text_layout.h"
+
+namespace ncclprobe::analysis::tune {
+namespace {
+
+Value list_of(const std::vector<Use>& uses) {
+  List list;
+  for (const Use& one : uses)
+    list.emplace_back(Object{
+        {"algorithm", one.algorithm}, {"protocol", one.protocol}, {"channels", one.channels}});
+  return list;
+}
+
+std::string words_of(const std::vector<Use>& uses) {
+  std::vector<std::string> words;
+  for (const Use& one : uses)
+    words.push_back(in_words(one));
+  return base::join(words, "; ");
+}
+
+struct ChoicesRow {
+  std::string target;
+  std::string settings;
+  std::vector<Use> by_default;
+  std::vector<Use> otherwise;
+};
+
+struct PartsRow {
+  std::string target;
+  std::string side;
+  steps::StepTimes times;
+  std::optional<int> sms;
+};
+
+std::optional<int> sms_of(const HowItRan& side) {
+  return side.sms() > 0 ? std::optional(side.sms()) : std::nullopt;
+}
+
+} // namespace
+
+TablePtr choices_table(const Tuning& tuning) {
+  std::vector<ChoicesRow> rows;
+  auto add = [&](std::size_t target, const std::string& settings,
+                 const std::vector<Use>& by_default, const std::vector<Use>& otherwise) {
+    if (!by_default.empty() && !otherwise.empty())
+      rows.push_back({tuning.space.targets[target].name, settings, by_default, otherwise});
+  };
+  for (std::size_t i = 0; i < tuning.explanations.size(); ++i)
+    add(i, "as delivered", tuning.explanations[i].of_default.uses,
+        tuning.explanations[i].of_delivery.uses);
+  for (std::size_t c = 1; c < tuning.choices.size(); ++c)
+    for (std::size_t i = 0; i < tuning.space.targets.size(); ++i)
+      add(i, to_text(tuning.space, tuning.choices[c].candidate),
+          tuning.choices.front().by_target[i], tuning.choices[c].by_target[i]);
+  TableOf<ChoicesRow> table(std::move(rows));
+  using Get = const ChoicesRow&;
+  table.add("target", &ChoicesRow::target).titled("target").left(30);
+  table.add("settings", &ChoicesRow::settings).titled("settings").left(32);
+  table.add("default", [](Get row) { return list_of(row.by_default); }).nested();
+  table.add("otherwise", [](Get row) { return list_of(row.otherwise); }).nested();
+  table.show_left(
+      "by default", [](Get row) { return words_of(row.by_default); }, 32);
+  table.show_left(
+      "with them", [](Get row) { return words_of(row.otherwise); }, 32);
+  table.add("same", [](Get row) { return row.by_default == row.otherwise; });
+  return table.table();
+}
+
+TablePtr step_parts_table(const Tuning& tuning) {
+  std::vector<PartsRow> rows;
+  for (std::size_t i = 0; i < tuning.explanations.size(); ++i) {
+    const auto& [of_default, of_delivery] = tuning.explanations[i];
+    if (!of_default.times || !of_delivery.times)
+      continue;
+    const std::string& target = tuning.space.targets[i].name;
+    steps::StepTimes difference = *of_default.times;
+    difference *= -1;
+    difference += *of_delivery.times;
+    const auto before = sms_of(of_default), after = sms_of(of_delivery);
+    rows.push_back({target, "default", *of_default.times, before});
+    rows.push_back({target, "delivered", *of_delivery.times, after});
+    rows.push_back({target, "difference", difference,
+                    before && after ? std::optional(*after - *before) : std::nullopt});
+  }
+  TableOf<PartsRow> table(std::move(rows));
+  table.add("target", &PartsRow::target).titled("target").left(30).once();
+  table.add("side", &PartsRow::side).titled("ms a step").left();
+  auto add = [&](const char* key, const char* title, auto part) {
+    table.add(key, [part](const PartsRow& row) { return six_digits(part(row.times)); });
+    table.show(title, [part](const PartsRow& row) { return part(row.times) / 1e6; },
+               {Unit::fixed, 3});
+  };
+  add("step_ns", "step", [](const steps::StepTimes& one) { return one.step_ns; });
+  add("computing_ns", "computing", [](const steps::StepTimes& one) { return one.compute_ns; });
+  add("exposed_wait_ns", "uncovered wait",
+      [](const steps::StepTimes& one) { return one.exposed_wait_ns; });
+  add("exposed_transfer_ns", "uncovered transfer",
+      [](const steps::StepTimes& one) { return one.exposed_transfer_ns; });
+  add("rest_ns", "rest",
+      [](const steps::StepTimes& one) { return one.exposed_copy_ns + one.idle_ns; });
+  table.add("sms", &PartsRow::sms).titled("SMs of communication").if_any();
+  return table.table();
+}
+
+} // namespace ncclprobe::analysis::tune

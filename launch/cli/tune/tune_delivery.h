@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tuning/table.h"
+
+#include "analysis/tune/tuning.h"
+#include "launch/cli/tune/tune_trials.h"
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+namespace ncclprobe::cli {
+
+// What a tuning works with once it is prepared.
+struct TuneContext {
+  const World& world;
+  const Session& session;
+  const TuneOptions& options;
+  const workload::PlanRequest& request; // the default settings, and the cells
+  const workload::TuningSpace& space;
+  TuneCells& cells;
+  TuneTrials& trials;
+};
+
+// What a search found, as all ranks of a job can take it: its settings, their proof in processes
+// of their own, and the files. Everything that it refers to must outlive it.
+class TuneDelivery {
+public:
+  // Chooses the settings from `tuning.outcome`. NCCL gets a tuner table for what differs by size;
+  // it is written to the folder. Other backends get what is proven for most targets. Sets
+  // `tuning.delivered` and `tuning.variables`; nothing delivered: keep the defaults. `companion`:
+  // a trial with the settings for all and NCCL's log, for the table's estimates. Errors: io.
+  static Result<TuneDelivery> make(const TuneContext& context, const model::TrialRecord* companion,
+                                   analysis::tune::Tuning& tuning);
+
+  // Blocks of two trials with the default and one with the delivery, then a companion of each.
+  workload::Plan proof_plan() const;
+
+  // Judges the run of this plan. Sets `tuning.proof`.
+  void judge(const analysis::RunSummary& proof);
+
+  // If the delivery is recommended, writes it in every form that a job takes; else removes the
+  // tuner table. Keeps `tuning.files`. Errors: io.
+  Result<void> finish();
+
+private:
+  TuneDelivery(const TuneContext& context, analysis::tune::Tuning& tuning)
+      : context_(context), tuning_(tuning) {}
+  Result<void> choose_with_table(const model::TrialRecord* companion);
+  void choose_for_all();
+  tuning::Header header(const analysis::RatioTest* gain) const;
+
+  TuneContext context_;
+  analysis::tune::Tuning& tuning_;
+  CandidateSettings settings_;
+};
+
+// Rows of a tuner table for what a search has proven. Only NCCL takes a table.
+std::vector<tuning::Row> proven_rows(const TuneContext& context,
+                                     const analysis::search::Space& space,
+                                     const analysis::search::Outcome& outcome);
+
+// How long a proof takes, in seconds; 0 if these defaults cannot be planned.
+double expected_proof_s(const workload::PlanRequest& defaults);
+
+// The run file of the proof, in the folder.
+inline constexpr const char* k_proof_file = "proof.h5";
+
+// Removes the delivery and the proof of an earlier tuning, because their settings are not those of
+// this one.
+void remove_delivery(const std::filesystem::path& folder);
+
+} // namespace ncclprobe::cli
