@@ -3,6 +3,8 @@
 
 #include "analysis/export/rank_events.h"
 
+#include "trace/nccl_type.h"
+
 #include "base/hash.h"
 
 #include <fmt/format.h>
@@ -49,15 +51,6 @@ constexpr const char* k_messages = "bytes in flight: sends and receives";
 
 std::uint64_t flow_id(const base::Hash& hash) {
   return std::max<std::uint64_t>(hash.value(), 1); // 0: no flow
-}
-
-// "ncclBfloat16": 2. 0: unknown.
-std::uint64_t bytes_of_type(std::string_view name) {
-  auto digit = std::ranges::find_if(name, [](unsigned char c) { return std::isdigit(c) != 0; });
-  std::uint64_t bits = 0;
-  for (; digit != name.end() && std::isdigit(static_cast<unsigned char>(*digit)); ++digit)
-    bits = bits * 10 + static_cast<std::uint64_t>(*digit - '0');
-  return bits / 8;
 }
 
 class RankPicture {
@@ -316,7 +309,7 @@ private:
   }
 
   std::uint64_t bytes_of(const trace::NcclOperationRow& row) const {
-    return row.count * bytes_of_type(text_of_(row.data_type));
+    return row.count * trace::bytes_of_nccl_type(text_of_(row.data_type));
   }
 
   // None if the communicator is unknown.

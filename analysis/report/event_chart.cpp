@@ -79,7 +79,8 @@ public:
     auto common = [&](std::int64_t at_ns) {
       return clock.host ? clock.host->to_reference(static_cast<std::uint64_t>(at_ns)) : at_ns - own;
     };
-    const timeline::StepWindows steps = step_windows(activities, operations);
+    const timeline::StepWindows steps =
+        step_windows(activities, operations, trace.last_steps_are_open);
     if (is_reduced_ && !whole_)
       whole_ = chosen_steps(steps);
     const std::vector<Span> stretches =

@@ -25,9 +25,7 @@ constexpr FindingKind k_lateness_unknown{
                  "Rank {rank} is late now and then: in {late_in} of {of} {unit}s it comes last by "
                  "{when_late} (median), {more_us:.1f} us more than in the others. That is every "
                  "{every} {unit}s, first in {unit} {first} (counted from 0): {late} of {steps} of "
-                 "these {unit}s."},
-    k_steps_inferred{"steps_inferred", Severity::note,
-                     "The steps are not marked: they are {steps} repeats of the same {of}."};
+                 "these {unit}s."};
 
 constexpr std::size_t k_most_ranks_drawn = 16;
 
@@ -180,7 +178,7 @@ std::vector<Chart> straggler_charts(const Stragglers& found) {
                     [](const Straggler& one) { return six_digits(one.delay.value_ns / 1e3); }),
           rank_bars("How often each rank came last" + of, ranks, "times_last", "collectives",
                     {Unit::grouped}, [](const Straggler& one) { return one.times_last; }),
-          stretches_chart(found, ranks, found.lateness_per_step ? "step" : "collective")};
+          stretches_chart(found, ranks, unit)};
 }
 
 Finding recurring_finding(const Straggler& rank, const Stragglers& found) {
@@ -188,7 +186,7 @@ Finding recurring_finding(const Straggler& rank, const Stragglers& found) {
   Object values{{"rank", rank.rank},
                 {"late_in", one.late},
                 {"of", one.steps},
-                {"unit", found.lateness_per_step ? "step" : "collective"},
+                {"unit", found.per_step ? "step" : "collective"},
                 {"when_late", format_us(one.when_late)},
                 {"more_us", (one.when_late.value_ns - one.else_ns) / 1e3}};
   if (!one.recurrence)
@@ -210,13 +208,6 @@ void add_recurring(std::vector<Block>& blocks, const Stragglers& found) {
   for (std::size_t i = 0; i < std::min(late.size(), k_most_rows); ++i)
     if (10 * sum_ns(late[i]) >= sum_ns(late.front()))
       blocks.push_back(Findings{"  ", {recurring_finding(*late[i], found)}, 2});
-  if (!late.empty() && found.repeated_collectives > 0)
-    blocks.push_back(
-        Findings{"  ",
-                 {{&k_steps_inferred,
-                   {{"steps", found.lateness_steps},
-                    {"of", count_of(found.repeated_collectives, "collective", "collectives")}}}},
-                 2});
 }
 
 // `place`: " in cell 3" if there are several.
@@ -256,9 +247,7 @@ Object stragglers_value(const Stragglers& found) {
           {"sampled", found.sampled},
           {"steps", found.steps},
           {"delay_is_per", found.per_step ? "step" : "collective"},
-          {"recurring_is_per", found.lateness_per_step ? "step" : "collective"},
-          {"collectives_in_repeated_step",
-           found.repeated_collectives > 0 ? Value(found.repeated_collectives) : Value()},
+          {"recurring_is_per", found.per_step ? "step" : "collective"},
           {"start_skew", Object{{"median", skew.median},
                                 {"median_interval_ns", skew.median_interval},
                                 {"p99", skew.p99},

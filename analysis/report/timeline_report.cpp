@@ -338,6 +338,7 @@ Report timeline_report(Timeline found, TimelineHeading told) {
                          {"ledger", ledger_value(timeline.ledger)},
                          {"joins", timeline.joins}},
                 .figures = {figures}};
+  append(report, job_report(timeline, heading));
   Report steps = steps_report(timeline, heading);
   report.rows = steps.rows;
   append(report, std::move(steps));

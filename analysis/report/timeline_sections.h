@@ -10,6 +10,8 @@ namespace ncclprobe::analysis {
 
 // How the time of each rank's and cell's steps was spent, and the streams that communicate.
 Report steps_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
+// The steps that were found in a captured job, and what its communicators are used for.
+Report job_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
 Report stragglers_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
 // Who waits for whom in sends and receives.
 Report messages_report(const timeline::Timeline& timeline, const TimelineHeading& heading);

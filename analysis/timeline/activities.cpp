@@ -220,7 +220,8 @@ NcclTimes nccl_times(const RankTrace& trace, const std::optional<ClockModel>& gp
   return out;
 }
 
-StepWindows step_windows(const Activities& activities, const OperationIndex& operations) {
+StepWindows step_windows(const Activities& activities, const OperationIndex& operations,
+                         bool last_are_open) {
   StepWindows out;
   if (activities.all.empty())
     return out;
@@ -269,7 +270,15 @@ StepWindows step_windows(const Activities& activities, const OperationIndex& ope
     out.windows[i].begin = std::max(out.windows[i].begin, out.windows[i - 1].end);
     out.windows[i].end = std::max(out.windows[i].end, out.windows[i].begin);
   }
-  return out;
+  if (!last_are_open)
+    return out;
+  StepWindows closed;
+  for (std::size_t i = 0; i + 1 < out.windows.size(); ++i)
+    if (same_batch(i, i + 1)) {
+      closed.windows.push_back(out.windows[i]);
+      closed.keys.push_back(out.keys[i]);
+    }
+  return closed;
 }
 
 } // namespace ncclprobe::analysis::timeline

@@ -98,12 +98,14 @@ Activities activities_of(const RankTrace& trace, const OperationIndex& operation
                          const NcclTimes& nccl, Pass pass = Pass::everything);
 
 // The time of each step: from the first activity of a step to the first of the next; the last step
-// of a batch ends with the batch's last activity. Steps without device activity are omitted. A
-// trace without steps is one step.
+// of a batch ends with the batch's last activity, or is omitted if `last_are_open`
+// (RankTrace::last_steps_are_open). Steps without device activity are omitted. A trace without
+// steps is one step.
 struct StepWindows {
   Spans windows; // sorted, do not overlap
   std::vector<StepKey> keys;
 };
-StepWindows step_windows(const Activities& activities, const OperationIndex& operations);
+StepWindows step_windows(const Activities& activities, const OperationIndex& operations,
+                         bool last_are_open = false);
 
 } // namespace ncclprobe::analysis::timeline

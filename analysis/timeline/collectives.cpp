@@ -66,7 +66,6 @@ std::vector<CollectivePart> collective_parts(const RankTrace& trace, const Activ
       if (nccl.kind != NcclKind::collective || communicator == communicators.end())
         continue;
       part.key = {mixed(communicator->second->hash + mixed(nccl.function.id)), nccl.sequence};
-      part.kind = mixed(part.key.where + mixed(nccl.count));
       part.expected_ranks = static_cast<std::uint32_t>(std::max(0, communicator->second->ranks));
       part.needs_all = traits.needs_all(nccl.function.id);
       parts.push_back(part);
@@ -115,17 +114,12 @@ std::optional<std::size_t> CollectiveTable::place(const CollectiveKey& key,
 
 void CollectiveTable::add(const CollectivePart& part, std::int64_t start_ns, std::int64_t end_ns,
                           int rank) {
-  if (all_.empty())
-    first_rank_ = rank;
-  else if (rank != first_rank_ && !of_first_rank_)
-    of_first_rank_ = all_.size();
   auto at = place(part.key, hint_);
   if (!at) {
     at = all_.size();
     index_.emplace(part.key, static_cast<std::uint32_t>(*at));
     keys_.push_back(part.key);
     CollectiveSummary fresh;
-    fresh.kind = part.kind;
     fresh.step = part.step;
     fresh.expected_ranks = part.expected_ranks;
     fresh.needs_all = part.needs_all;

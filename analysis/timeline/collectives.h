@@ -29,7 +29,6 @@ bool is_held_out(const CollectiveKey& key);
 // One rank's part of a collective.
 struct CollectivePart {
   CollectiveKey key;
-  std::uint64_t kind = 0;     // from NCCL: communicator, function and number of elements
   std::uint32_t activity = 0; // index
   StepKey step;
   std::uint32_t expected_ranks = 0; // 0: unknown
@@ -61,7 +60,6 @@ struct CollectiveSummary {
   std::int64_t last_start_ns = INT64_MIN;
   std::int64_t second_last_start_ns = INT64_MIN;
   std::int64_t first_end_ns = INT64_MAX;
-  std::uint64_t kind = 0; // CollectivePart::kind
   StepKey step;
   int first_rank = -1;
   int last_rank = -1;
@@ -88,8 +86,6 @@ public:
     return static_cast<std::size_t>(&collective - all_.data());
   }
   const std::vector<CollectiveSummary>& all() const { return all_; }
-  // The first of all() belong to the first added rank, in its order.
-  std::size_t of_first_rank() const { return of_first_rank_.value_or(all_.size()); }
 
 private:
   std::optional<std::size_t> place(const CollectiveKey& key, std::size_t& hint) const;
@@ -98,8 +94,6 @@ private:
   std::vector<CollectiveSummary> all_;
   std::unordered_map<CollectiveKey, std::uint32_t, Hash> index_;
   std::size_t hint_ = 0;
-  int first_rank_ = -1;
-  std::optional<std::size_t> of_first_rank_; // after others were added
 };
 
 } // namespace ncclprobe::analysis::timeline

@@ -47,6 +47,9 @@ struct RankTrace {
   std::vector<trace::NcclOperationRow> nccl_operations;
   std::vector<trace::NcclChannelRow> nccl_channels;
   std::vector<trace::NcclStepRow> nccl_steps; // only their operations and begins are read
+  // The last step of a batch has no known end, so its length is not used. Otherwise it ends with
+  // the batch's last activity.
+  bool last_steps_are_open = false;
   std::uint64_t channels_overwritten =
       0; // rows of nccl_channels that have already lost their times
 };

@@ -5,14 +5,12 @@
 
 #include "analysis/statistics/inference.h"
 #include "analysis/statistics/statistics.h"
-#include "analysis/timeline/repeated_steps.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
-#include <span>
 
 namespace ncclprobe::analysis::timeline {
 namespace {
@@ -61,13 +59,11 @@ Blocks blocks_of(const Collectives& collectives, bool per_step) {
 
 class StragglerFinder {
 public:
-  // `all`: collectives of one cell; the first this many belong to the table's first rank.
-  // `sampled`: which of the sample belong to the cell.
-  StragglerFinder(Collectives all, std::size_t of_first_rank, std::vector<std::size_t> sampled,
-                  const CollectiveTable& table, const StartSample& sample,
-                  const std::vector<int>& ranks, const Clocks& clocks)
-      : all_(std::move(all)), of_first_rank_(of_first_rank), sampled_(std::move(sampled)),
-        table_(table), sample_(sample), ranks_(ranks), clocks_(clocks) {
+  // `all`: collectives of one cell. `sampled`: which of the sample belong to the cell.
+  StragglerFinder(Collectives all, std::vector<std::size_t> sampled, const CollectiveTable& table,
+                  const StartSample& sample, const std::vector<int>& ranks, const Clocks& clocks)
+      : all_(std::move(all)), sampled_(std::move(sampled)), table_(table), sample_(sample),
+        ranks_(ranks), clocks_(clocks) {
     for (std::size_t i = 0; i < ranks.size(); ++i)
       index_[ranks[i]] = i;
   }
@@ -219,50 +215,24 @@ private:
     return errors;
   }
 
-  // The step of each collective; k_no_step for those outside any.
-  std::vector<std::uint32_t> steps_for_lateness() {
-    out_.lateness_steps = out_.steps;
-    out_.lateness_per_step = out_.per_step;
-    if (out_.per_step)
-      return blocks_.step_of_collective;
-    std::vector<ObservedCollective> observed;
-    for (const CollectiveSummary* one : std::span(all_).first(of_first_rank_))
-      observed.push_back({one->kind, one->first_start_ns, one->first_end_ns});
-    const auto found = repeated_steps(observed);
-    if (!found)
-      return blocks_.step_of_collective;
-    out_.lateness_steps = found->steps.size();
-    out_.lateness_per_step = true;
-    out_.repeated_collectives = found->collectives;
-    std::vector<std::uint32_t> steps;
-    for (const CollectiveSummary* one : all_) {
-      auto after = std::ranges::upper_bound(found->steps, one->first_start_ns, {}, &Span::begin);
-      const bool is_in =
-          after != found->steps.begin() && one->first_start_ns < std::prev(after)->end;
-      steps.push_back(is_in ? static_cast<std::uint32_t>(std::prev(after) - found->steps.begin())
-                            : k_no_step);
-    }
-    return steps;
-  }
-
   void recurring() {
-    const std::vector<std::uint32_t> step_of = steps_for_lateness();
+    const std::vector<std::uint32_t>& step_of = blocks_.step_of_collective;
     std::map<int, std::vector<LatenessOfStep>> late;
-    const std::size_t stretches = std::min(out_.lateness_steps, k_most_stretches);
+    const std::size_t stretches = std::min(out_.steps, k_most_stretches);
     out_.stretches.resize(stretches);
-    for (std::size_t step = 0; step < out_.lateness_steps; ++step)
-      ++out_.stretches[block_of_step(step, out_.lateness_steps, stretches)];
+    for (std::size_t step = 0; step < out_.steps; ++step)
+      ++out_.stretches[block_of_step(step, out_.steps, stretches)];
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      if (!all_[i]->is_complete() || step_of[i] == k_no_step)
+      if (!all_[i]->is_complete())
         continue;
       const Aligned by = delay_of(*all_[i]);
       if (by.value_ns == 0)
         continue;
       std::vector<LatenessOfStep>& steps = late[all_[i]->last_rank];
-      steps.resize(out_.lateness_steps);
+      steps.resize(out_.steps);
       std::vector<double>& delays = out_.ranks[index_.at(all_[i]->last_rank)].delay_by_stretch_ns;
       delays.resize(stretches);
-      const std::size_t stretch = block_of_step(step_of[i], out_.lateness_steps, stretches);
+      const std::size_t stretch = block_of_step(step_of[i], out_.steps, stretches);
       delays[stretch] += by.value_ns / static_cast<double>(out_.stretches[stretch]);
       if (by.value_ns > steps[step_of[i]].value_ns)
         steps[step_of[i]] = by;
@@ -295,7 +265,6 @@ private:
   }
 
   const Collectives all_;
-  const std::size_t of_first_rank_;
   const std::vector<std::size_t> sampled_;
   const CollectiveTable& table_;
   const StartSample& sample_;
@@ -330,22 +299,18 @@ ByCell<Stragglers> find_stragglers(const CollectiveTable& table, const StartSamp
                                    const std::vector<int>& ranks, const Clocks& clocks) {
   struct OfCell {
     Collectives all;
-    std::size_t of_first_rank = 0;
     std::vector<std::size_t> sampled;
   };
   ByCell<OfCell> cells;
   const std::vector<CollectiveSummary>& all = table.all();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    OfCell& cell = cells[all[i].step.cell];
-    cell.all.push_back(&all[i]);
-    cell.of_first_rank += i < table.of_first_rank();
-  }
+  for (const CollectiveSummary& one : all)
+    cells[one.step.cell].all.push_back(&one);
   for (std::size_t i = 0; i < sample.size(); ++i)
     cells[all[sample.collective(i)].step.cell].sampled.push_back(i);
   ByCell<Stragglers> out;
   for (auto& [cell, of_cell] : cells)
-    out[cell] = StragglerFinder(std::move(of_cell.all), of_cell.of_first_rank,
-                                std::move(of_cell.sampled), table, sample, ranks, clocks)
+    out[cell] = StragglerFinder(std::move(of_cell.all), std::move(of_cell.sampled), table, sample,
+                                ranks, clocks)
                     .find();
   return out;
 }

@@ -73,7 +73,7 @@ struct Straggler {
   // next-slowest rank.
   Aligned delay;
   std::optional<Interval> delay_interval; // 95%, bootstrap over blocks of steps
-  // By Stragglers::lateness_steps; nothing if it was never last.
+  // By step (without steps, by collective); nothing if it was never last.
   std::optional<RecurringLateness> recurring;
   // Mean delay per step, in ns, in each stretch of Stragglers::stretches; empty if it was never
   // last.
@@ -85,12 +85,6 @@ struct Stragglers {
   StartSkew skew;
   std::uint64_t steps = 0; // number with such collectives; without steps, number of collectives
   bool per_step = true;    // false: the trace has no steps, delays are per collective
-  // The unit of Straggler::recurring: steps, also those inferred from repeated collectives
-  // (repeated_steps.h), else collectives.
-  std::size_t lateness_steps = 0;
-  bool lateness_per_step = true;
-  std::size_t repeated_collectives =
-      0;                   // in each such step; 0: the trace has steps, or there are none
   std::size_t sampled = 0; // collectives behind the lateness
   // How many of these steps each stretch has, in their order.
   std::vector<std::size_t> stretches;

@@ -287,7 +287,8 @@ private:
     result.has_steps = has_steps;
     result.communicators = reading.trace.communicators;
 
-    StepWindows steps = step_windows(reading.activities, reading.operations);
+    StepWindows steps =
+        step_windows(reading.activities, reading.operations, reading.trace.last_steps_are_open);
     BusySets busy = busy_sets(reading.activities);
     std::vector<TimeParts> parts = parts_of(busy, steps.windows);
     for (std::size_t k = 0; k < parts.size(); ++k) {

@@ -152,6 +152,9 @@ void keep_steps(RankTrace& trace, const Clocks::OfRank& clock, const std::set<St
       row.batch = -1;
   if (std::ranges::none_of(trace.operations, [](const auto& row) { return row.batch >= 0; }))
     return cut_all(trace);
+  // The next step, which shows the end of the last one, is cut off too. A single step ends with its
+  // last activity.
+  trace.last_steps_are_open = trace.last_steps_are_open && wanted.size() > 1;
   if (pass == Pass::collectives)
     return;
   Overwritten overwritten(trace);

@@ -56,7 +56,7 @@ public:
           static_cast<std::uint64_t>(activity.end_ns),
           has_steps() ? activity.step != k_no_step : activity.kind != Class::helper);
     if (has_steps())
-      windows = step_windows(activities_, operations_);
+      windows = step_windows(activities_, operations_, trace.last_steps_are_open);
   }
 
   std::uint64_t first_ns = UINT64_MAX, timed_ns = UINT64_MAX, last_ns = 0; // rank's clock

@@ -14,6 +14,7 @@
 #include "launch/cli/models/models_command.h"
 #include "launch/cli/p2p/p2p_command.h"
 #include "launch/cli/plan/plan_command.h"
+#include "launch/cli/record/record_command.h"
 #include "launch/cli/report_program/report_commands.h"
 #include "launch/cli/run/run_command.h"
 #include "launch/cli/topo/topo_command.h"
@@ -102,6 +103,11 @@ std::vector<Command> commands(const World& world) {
                            here(plan_usage, plan_command),
                            here(p2p_usage, p2p_command),
                            here(tune_usage, tune_command),
+                           here(record_usage,
+                                [](const World& w, const RecordOptions& options) {
+                                  return record_command(w.program_folder, w.environment_by_name,
+                                                        options);
+                                }),
                            here(topo_usage, topo_command),
                            here(doctor_usage, doctor_command),
                            make_command<ModelsOptions>(models_usage, models_command),

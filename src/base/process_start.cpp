@@ -10,6 +10,8 @@
 namespace ncclprobe::base {
 namespace {
 
+void (*on_file_limit_before)(int) = SIG_DFL;
+
 void open_if_closed(int fd, int flags) {
   if (::fcntl(fd, F_GETFD) < 0)
     (void)::open("/dev/null", flags); // the lowest free number, so `fd` itself
@@ -21,7 +23,11 @@ void prepare_process() {
   open_if_closed(STDIN_FILENO, O_RDONLY);
   open_if_closed(STDOUT_FILENO, O_RDONLY);
   open_if_closed(STDERR_FILENO, O_WRONLY);
-  ::signal(SIGXFSZ, SIG_IGN);
+  on_file_limit_before = ::signal(SIGXFSZ, SIG_IGN);
+}
+
+void restore_signals() {
+  ::signal(SIGXFSZ, on_file_limit_before);
 }
 
 } // namespace ncclprobe::base

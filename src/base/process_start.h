@@ -13,4 +13,8 @@ namespace ncclprobe::base {
 // Ignores SIGXFSZ: writing beyond `ulimit -f` then fails with EFBIG instead of killing the process.
 void prepare_process();
 
+// Gives SIGXFSZ back what it did before prepare_process(). To be called before another program
+// takes this one's place (exec), because it would inherit what is ignored.
+void restore_signals();
+
 } // namespace ncclprobe::base

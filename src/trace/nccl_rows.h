@@ -93,6 +93,23 @@ constexpr auto columns(NcclChannelRow) {
       base::column("stop_ns", &R::stop_ns, "the host heard of the end, ns; 0: never"));
 }
 
+// /nccl_open: an operation that was not over at a moment, more than a second after it began. These
+// rows show where a job hangs, even if its processes are killed.
+struct NcclOpenRow {
+  static constexpr Table k_table = Table::nccl_open;
+  std::uint64_t at_ns = 0;
+  std::uint32_t nccl_operation = 0; // NcclOperationRow::id
+  std::uint32_t channels = 0;       // that had begun on the GPU and not ended
+};
+constexpr auto columns(NcclOpenRow) {
+  using R = NcclOpenRow;
+  return std::tuple(
+      base::column("nccl_operation", &R::nccl_operation, "/nccl_operation/id"),
+      base::column("at_ns", &R::at_ns, "it was not over at this time, ns"),
+      base::column("channels", &R::channels,
+                   "channels that had begun on the GPU and not ended; 0: NCCL still enqueued it"));
+}
+
 // /nccl_step: one step of the proxy thread
 struct NcclStepRow {
   static constexpr Table k_table = Table::nccl_step;

@@ -26,7 +26,26 @@ std::optional<std::size_t> row_bytes_of(Table table) {
   return found;
 }
 
+Result<SpoolHeader> header_of(std::ifstream& file, const std::filesystem::path& path) {
+  SpoolHeader header;
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header) || header.magic != k_spool_magic)
+    return fail(Errc::protocol, "{} is not a spool of a trace", path.string());
+  if (header.version != k_rows_version)
+    return fail(Errc::protocol,
+                "{} was written by another version of ncclprobe (rows {}, not {}): use that "
+                "one to read it",
+                path.string(), header.version, k_rows_version);
+  return header;
+}
+
 } // namespace
+
+Result<SpoolHeader> read_spool_header(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return fail(Errc::not_found, "cannot read the spool {}", path.string());
+  return header_of(file, path);
+}
 
 Result<SpoolSummary> read_spool(const std::filesystem::path& path,
                                 const std::function<void(const SpoolBlock&)>& visit) {
@@ -36,14 +55,7 @@ Result<SpoolSummary> read_spool(const std::filesystem::path& path,
     return fail(Errc::not_found, "cannot read the spool {}: {}", path.string(), trouble.message());
   std::ifstream file(path, std::ios::binary);
   SpoolSummary summary;
-  if (!file.read(reinterpret_cast<char*>(&summary.header), sizeof summary.header) ||
-      summary.header.magic != k_spool_magic)
-    return fail(Errc::protocol, "{} is not a spool of a trace", path.string());
-  if (summary.header.version != k_rows_version)
-    return fail(Errc::protocol,
-                "{} was written by another version of ncclprobe (rows {}, not {}): use that "
-                "one to read it",
-                path.string(), summary.header.version, k_rows_version);
+  NCCLPROBE_TRY_ASSIGN(summary.header, header_of(file, path));
   std::uint64_t at = sizeof summary.header;
   std::vector<std::byte> bytes;
   while (size - at >= sizeof(BlockHeader)) {

@@ -39,6 +39,9 @@ struct SpoolSummary {
   std::uint64_t bytes_left_out = 0; // of a block that its process did not finish
 };
 
+// Errors: as read_spool().
+Result<SpoolHeader> read_spool_header(const std::filesystem::path& path);
+
 // Calls visit for each complete block, in the order of the file, with one block in memory. Errors:
 // not_found, io, protocol (not a spool, another version, rows of another size; with the file and
 // the place).

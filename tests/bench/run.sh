@@ -23,9 +23,9 @@ for kind in quiet noisy worst; do
   echo "== a log of 1000 MB, $kind (log_bench)"
   "$bench/log_bench" 1000 "$kind"
 done
-for name in store_bench trace_bench; do
+for name in store_bench trace_bench job_bench; do
   if [ -x "$bench/$name" ]; then
-    echo "== run files and traces beside an alternative ($name)"
+    echo "== run files, traces and the steps of captured jobs beside an alternative ($name)"
     "$bench/$name" --benchmark_counters_tabular=true
   else
     echo "== $name was not built: Google Benchmark (libbenchmark-dev) is missing"

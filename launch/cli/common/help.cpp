@@ -75,7 +75,7 @@ std::string explained(const Usage& usage, const Option& option) {
     remarks.push_back("default: " + option.initial);
   if (option.required)
     remarks.emplace_back("required");
-  if (option.repeats)
+  if (option.repeats && !option.after_dashes)
     remarks.emplace_back("may be repeated");
   if (!option.needs.empty())
     remarks.push_back("with " + names_in_help(option.needs));
@@ -89,7 +89,9 @@ std::string explained(const Usage& usage, const Option& option) {
 std::string synopsis(const Usage& usage) {
   std::string text = fmt::format("ncclprobe {} [OPTION]...", usage.name);
   for (const Option& option : usage.options)
-    if (option.positional)
+    if (option.after_dashes)
+      text += fmt::format(" -- {}", option.value);
+    else if (option.positional)
       text += fmt::format(" {}{}", option.required ? option.value : "[" + option.value + "]",
                           option.repeats ? "..." : "");
   return text;

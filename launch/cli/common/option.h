@@ -20,6 +20,8 @@ struct OptionDetails {
   bool positional = false;
   bool required = false;
   bool repeats = false; // may be given several times
+  // Takes all words after "--" as they are, even empty ones; with `positional` and `repeats`.
+  bool after_dashes = false;
 };
 
 // One option of a command, described only here: the command line, both directions of plan files,

@@ -25,6 +25,8 @@ void take(Option& option, const std::string& text) {
 }
 
 void declare(CLI::App& app, Option& option) {
+  if (option.after_dashes)
+    return; // parse() fills it
   const std::string names = option.label() + (option.also.empty() ? "" : "," + option.also);
   CLI::Option* declared = nullptr;
   if (option.is_flag())
@@ -49,6 +51,8 @@ CLI::Option* declared(CLI::App& app, const Options& options, const std::string& 
 
 void relate(CLI::App& app, const Options& options) {
   for (const Option& option : options) {
+    if (option.after_dashes)
+      continue;
     CLI::Option* one = app.get_option(option.label());
     for (const std::string& name : option.needs)
       one->needs(declared(app, options, name));
@@ -79,7 +83,9 @@ std::string mistake(const Usage& usage, const CLI::App& app, const CLI::Error& e
     text = fmt::format("unknown option '{}'{}", word,
                        word.starts_with("--") ? did_you_mean(usage, word.substr(2)) : "");
   } else if (!rest.empty()) {
-    text = fmt::format("unknown argument '{}'", rest.back());
+    const bool takes_command = std::ranges::any_of(usage.options, &Option::after_dashes);
+    text = fmt::format("unknown argument '{}'{}", rest.back(),
+                       takes_command ? "; write -- before the command" : "");
   }
   return fmt::format("ncclprobe {0}: {1}\nRun `ncclprobe help {0}` for its options.\n", usage.name,
                      text);
@@ -101,6 +107,18 @@ Result<void> take_format_of_output(Options& options) {
   return {};
 }
 
+// Gives the words after "--" to the option that takes them, and returns the others.
+std::vector<std::string> without_command(Options& options, const std::vector<std::string>& words) {
+  const auto taker = std::ranges::find_if(options, &Option::after_dashes);
+  const auto dashes = std::ranges::find(words, "--");
+  if (taker == options.end() || dashes == words.end())
+    return words;
+  for (auto word = dashes + 1; word != words.end(); ++word)
+    if (const Result<void> read = taker->read(*word); !read)
+      throw CLI::ValidationError(taker->label(), read.error().text());
+  return {words.begin(), dashes};
+}
+
 } // namespace
 
 std::optional<Leave> parse(Usage& usage, const std::vector<std::string>& words) {
@@ -110,7 +128,9 @@ std::optional<Leave> parse(Usage& usage, const std::vector<std::string>& words) 
     declare(app, option);
   relate(app, usage.options);
   try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend())); // last one first
+    std::vector<std::string> own = without_command(usage.options, words);
+    std::ranges::reverse(own); // CLI11 wants the last one first
+    app.parse(std::move(own));
   } catch (const CLI::CallForHelp&) {
     return Leave{Leave::Why::help, help_text(usage)};
   } catch (const CLI::CallForVersion&) {

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/number_list.h"
+#include "launch/cli/files/recorded_spools.h"
 #include "launch/cli/files/report_files.h"
 #include "launch/cli/files/trace_cache.h"
 #include "store/run_file.h"
@@ -27,20 +28,14 @@ void tell(const std::vector<std::string>& remarks) {
 
 // Converted again whenever a spool has changed, because the job may still run.
 Result<store::TraceFile> converted(const fs::path& folder) {
-  std::vector<fs::path> spools;
+  NCCLPROBE_TRY_ASSIGN(const std::vector<fs::path> spools, spools_in(folder));
   std::error_code failed;
-  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
-    if (at->path().extension() == ".spool")
-      spools.push_back(at->path());
-  if (failed)
-    return fail(Errc::io, "cannot read folder {}: {}", folder.string(), failed.message());
   const fs::path made_before = folder / "trace.h5"; // earlier versions kept it here
   const bool is_there = fs::exists(made_before, failed);
   if (spools.empty() && !is_there)
     return fail({Errc::not_found,
                  fmt::format("{} holds neither spools nor traces", folder.string()),
                  "give the folder that NCCL's profiler plugin wrote to, or a run file"});
-  std::ranges::sort(spools);
   if (is_there && std::ranges::all_of(spools, [&](const fs::path& spool) {
         std::error_code gone;
         return fs::last_write_time(spool, gone) < fs::last_write_time(made_before, gone);

@@ -3,6 +3,7 @@
 
 #include "trace/spool_format.h"
 
+#include "analysis/job/found_steps.h"
 #include "analysis/report/event_chart.h"
 #include "analysis/report/label_words.h"
 #include "analysis/report/timeline_report.h"
@@ -17,6 +18,7 @@
 #include "model/cell_label.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <thread>
 
@@ -36,6 +38,8 @@ constexpr FindingKind k_marks_agree{
                    "pauses between kernels): {in_words}"},
     k_not_traced{"not_traced", Severity::warning, "{who}: missing: {what}"},
     k_recorder{"recorder", Severity::note, "{who}: recorded by NCCL's profiler plugin{in_words}"},
+    k_stopped{"capture_stopped", Severity::note,
+              "{operations} of NCCL's operations came after a limit had stopped the capture"},
     k_trace_cut_short{"trace_cut_short", Severity::warning,
                       "rank {rank}: the last {bytes} bytes are left out, because its process was "
                       "killed while it wrote them"},
@@ -87,6 +91,7 @@ analysis::Finding recorder(const std::multimap<std::string, std::string>& facts)
   std::string text;
   for (auto [name, words] : {std::pair{"plugin_interface", "interface {}"},
                              {"level", "level {}"},
+                             {"kept", "only {}"},
                              {"nccl", "NCCL {}"},
                              {"gpu", "{}"},
                              {"cuda_of_driver", "driver for CUDA {}"}})
@@ -109,6 +114,7 @@ Result<void> add_provenance(const store::TraceFile& file, analysis::TimelineHead
       same = found.insert(same, {std::move(finding), {}});
     same->second.push_back(rank);
   };
+  std::uint64_t left_out = 0; // by all ranks
   for (int rank : file.ranks()) {
     NCCLPROBE_TRY_ASSIGN(const auto rows, file.rows<trace::FactRow>(rank));
     std::multimap<std::string, std::string> facts;
@@ -116,6 +122,8 @@ Result<void> add_provenance(const store::TraceFile& file, analysis::TimelineHead
       facts.emplace(file.text(row.name), file.text(row.value));
     for (auto [at, end] = facts.equal_range(std::string(trace::k_missing)); at != end; ++at)
       add({&k_not_traced, {{"what", at->second}}}, rank);
+    for (auto [at, end] = facts.equal_range(std::string(trace::k_left_out)); at != end; ++at)
+      left_out += std::strtoull(at->second.c_str(), nullptr, 10);
     if (facts.contains(std::string(trace::k_level))) // only captured jobs have it
       add(recorder(facts), rank);
   }
@@ -124,7 +132,22 @@ Result<void> add_provenance(const store::TraceFile& file, analysis::TimelineHead
     finding.values.emplace_back("ranks", ranks);
     heading.notes.push_back(std::move(finding));
   }
+  if (left_out > 0)
+    heading.notes.push_back({&k_stopped, {{"operations", left_out}}});
   return {};
+}
+
+// For a trace without marks, of a captured job.
+Result<analysis::timeline::TraceSource> with_found_steps(analysis::timeline::TraceSource source,
+                                                         analysis::TimelineHeading& heading) {
+  NCCLPROBE_TRY_ASSIGN(auto found, analysis::job::find_steps(source));
+  heading.job = std::make_shared<const analysis::job::FoundSteps>(std::move(found));
+  if (heading.job->reason != analysis::job::NoSteps::found)
+    return source;
+  for (std::size_t i = 0; i < heading.job->kinds.size(); ++i)
+    heading.cells[static_cast<int>(i)] =
+        analysis::step_kind_text(heading.job->kinds[i], source.texts);
+  return with_steps(std::move(source), heading.job);
 }
 
 Result<analysis::Report> analysed(const store::TraceFile& file, const model::TrialRecord* trial,
@@ -134,6 +157,9 @@ Result<analysis::Report> analysed(const store::TraceFile& file, const model::Tri
       heading.notes.push_back({&k_trace_cut_short, {{"rank", rank}, {"bytes", bytes}}});
   NCCLPROBE_TRY(add_provenance(file, heading));
   NCCLPROBE_TRY_ASSIGN(auto source, trace_source(file, trial ? &trial->spec : nullptr));
+  if (trial == nullptr) {
+    NCCLPROBE_TRY_ASSIGN(source, with_found_steps(std::move(source), heading));
+  }
   NCCLPROBE_TRY(check_ranks(file, request.ranks));
   if (!request.ranks.empty())
     heading.notes.push_back({&k_ranks_chosen,

@@ -3,9 +3,11 @@
 
 #include "launch/cli/report_program/report_commands.h"
 
+#include "launch/cli/bisect/bisect_command.h"
 #include "launch/cli/claim/claim_command.h"
 #include "launch/cli/compare/compare_command.h"
 #include "launch/cli/export/export_command.h"
+#include "launch/cli/hang/hang_command.h"
 #include "launch/cli/import/import_command.h"
 #include "launch/cli/predict/predict_command.h"
 #include "launch/cli/report/report_command.h"
@@ -20,6 +22,8 @@ std::vector<Command> report_commands() {
           make_command<PredictOptions>(predict_usage, predict_steps),
           make_command<ClaimOptions>(claim_usage, check_claim),
           make_command<ExportOptions>(export_usage, export_trace),
+          make_command<BisectOptions>(bisect_usage, bisect_command),
+          make_command<HangOptions>(hang_usage, hang_command),
           make_command<TunerOptions>(tuner_usage, tuner_command)};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "plugin/capture/limits.h"
 #include "plugin/profiler/tracing.h"
 
 #include "base/printable.h"
@@ -10,13 +11,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <string>
 #include <unistd.h>
+#include <variant>
 
 // libncclprobe-profiler.so: the profiler plugin for programs that do not use
 // ncclprobe (NCCL_PROFILER_PLUGIN=.../libncclprobe-profiler.so). Each process writes a spool to
-// NCCLPROBE_CAPTURE_DIR; NCCLPROBE_CAPTURE=operations|kernels|full sets the level of detail.
+// NCCLPROBE_CAPTURE_DIR; NCCLPROBE_CAPTURE=operations|kernels|full sets the level of detail;
+// limits.h has the variables of limits. With NCCLPROBE_CAPTURE_QUIET (ncclprobe record), only
+// problems are printed.
 namespace ncclprobe::plugin {
 namespace {
 
@@ -52,6 +57,13 @@ public:
           ": operations, kernels and full are possible; nothing is recorded");
       return;
     }
+    const std::variant<Limits, std::string> limits =
+        limits_of([](const char* name) -> const char* { return std::getenv(name); });
+    if (const auto* wrong = std::get_if<std::string>(&limits)) {
+      say(*wrong + "; nothing is recorded");
+      return;
+    }
+    const Limits& within = std::get<Limits>(limits);
     std::error_code problem;
     std::filesystem::path absolute = std::filesystem::absolute(folder, problem);
     std::filesystem::create_directories(absolute, problem);
@@ -66,8 +78,12 @@ public:
       return;
     }
     spool_.note(rank, trace::k_level, wanted);
-    start_tracing(spool_, detail, GpuClock::estimated);
-    if (rank == 0)
+    if (within.last_ns != 0)
+      spool_.note(rank, trace::k_kept, "the last " + time_in_words(within.last_ns));
+    path.erase(path.rfind('.'));
+    start_tracing(spool_, detail, GpuClock::estimated, within, path + ".last");
+    const char* quiet = std::getenv("NCCLPROBE_CAPTURE_QUIET");
+    if (rank == 0 && (quiet == nullptr || *quiet == '\0'))
       say("recording NCCL's operations (" + wanted + ") into " + absolute.string() +
           ", one file per process; view them with ncclprobe report " + absolute.string() + "/");
   }
@@ -82,7 +98,11 @@ private:
 } // namespace
 
 void start_by_itself(int rank) {
-  static Capture capture(rank); // until the process ends
+  try {
+    static Capture capture(rank);           // until the process ends
+  } catch (const std::exception& problem) { // no memory, or no thread
+    say(std::string(problem.what()) + ": nothing is recorded");
+  }
 }
 
 } // namespace ncclprobe::plugin

@@ -30,6 +30,7 @@ abi::Result open(int version, void** context, int* mask, std::uint64_t hash, con
   if (*context == nullptr)
     return abi::k_internal_error; // NCCL continues without a profiler
   *mask = static_cast<int>(wanted_events());
+  remember_mask(mask);
   return abi::k_success;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "plugin/profiler/event_queue.h"
+#include "plugin/profiler/open_channels.h"
 #include "plugin/profiler/open_events.h"
 #include "plugin/profiler/provenance.h"
 #include "plugin/profiler/words.h"
@@ -65,7 +66,9 @@ struct TraceState {
   static constexpr std::size_t k_communicators = 1024;
 
   EventQueue<TraceEvent, k_events> events;
-  OpenEvents<trace::NcclChannelRow, 8192> channels;
+  static constexpr std::size_t k_channels = 8192;
+  OpenEvents<trace::NcclChannelRow, k_channels> channels;
+  OpenChannels<k_channels> open_channels; // the same, for a thread that looks while they run
   OpenEvents<OpenProxyOperation, 4096> proxy_operations;
   OpenEvents<trace::NcclStepRow, 16384> steps;
   OpenEvents<trace::NcclNetworkRow, 16384> network;
@@ -74,6 +77,8 @@ struct TraceState {
   std::atomic<std::uint32_t> communicators_made{0};
   std::atomic<std::uint32_t> operations_made{0};
   std::atomic<std::uint32_t> current_operation{0};
+  std::atomic<std::uint64_t> operations_left_out{0}; // because of a limit
+  std::atomic<int*> mask{nullptr};                   // NCCL's, until it is lowered
 
   std::uint64_t lost() const {
     return events.lost() + channels.lost() + proxy_operations.lost() + steps.lost() +

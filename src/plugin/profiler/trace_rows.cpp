@@ -6,11 +6,18 @@
 #include "plugin/profiler/provenance.h"
 
 #include <algorithm>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <utility>
 
 namespace ncclprobe::plugin {
+namespace {
+
+constexpr std::uint64_t k_first_look_ns = 1'000'000'000;
+constexpr std::uint64_t k_longest_look_ns = 10'000'000'000;
+
+} // namespace
 
 std::size_t TraceRows::take() {
   std::size_t taken = 0;
@@ -24,12 +31,66 @@ std::size_t TraceRows::take() {
 }
 
 void TraceRows::write() {
-  for (auto& [rank, rows] : rows_)
-    spool_.take(rank, rows);
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  const auto now_ns = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+                      static_cast<std::uint64_t>(now.tv_nsec);
+  if (waiting_ > 0 && !events_.make_room(bytes_waiting(), now_ns)) {
+    is_full_ = true;
+    for (const auto& [rank, rows] : rows_)
+      state_.operations_left_out += std::get<std::vector<trace::NcclOperationRow>>(rows).size();
+    rows_.clear();
+  }
+  if (std::exchange(texts_of_, events_.begun()) != events_.begun())
+    texts_.fill({});
+  for (auto& [rank, rows] : rows_) {
+    for (auto& row : std::get<std::vector<trace::NcclOperationRow>>(rows))
+      for (auto text : {&trace::NcclOperationRow::function, &trace::NcclOperationRow::algorithm,
+                        &trace::NcclOperationRow::protocol, &trace::NcclOperationRow::data_type})
+        intern(row.*text);
+    events_.current().take(rank, rows);
+  }
   waiting_ = 0;
 }
 
-void TraceRows::take_unfinished() {
+std::size_t TraceRows::bytes_waiting() const {
+  std::size_t bytes = 0;
+  for (const auto& [rank, rows] : rows_)
+    std::apply(
+        [&](const auto&... table) {
+          ((bytes += sizeof(trace::BlockHeader) + table.size() * sizeof table[0]), ...);
+        },
+        rows);
+  return bytes;
+}
+
+void TraceRows::take_open(std::uint64_t now_ns) {
+  if (now_ns < next_look_ns_)
+    return;
+  const bool any = add_open(now_ns, k_first_look_ns);
+  look_rest_ns_ =
+      any ? std::clamp(2 * look_rest_ns_, k_first_look_ns, k_longest_look_ns) : k_first_look_ns;
+  next_look_ns_ = now_ns + look_rest_ns_;
+}
+
+bool TraceRows::add_open(std::uint64_t now_ns, std::uint64_t least_ns) {
+  if (now_ns < least_ns)
+    return false;
+  std::map<std::uint32_t, std::uint32_t> channels; // by operation
+  state_.open_channels.for_each_since(now_ns - least_ns,
+                                      [&](std::uint32_t operation) { ++channels[operation]; });
+  for (Operation& operation : operations_)
+    if (operation.has_row && operation.enqueue_ns + least_ns <= now_ns) {
+      channels.try_emplace(operation.id, 0);
+      write_early(operation);
+    }
+  for (const auto& [operation, open] : channels)
+    spool_.append(rank_of(operation), trace::NcclOpenRow{now_ns, operation, open});
+  return !channels.empty();
+}
+
+void TraceRows::take_unfinished(std::uint64_t now_ns) {
+  add_open(now_ns, 0);
   for (Operation& operation : operations_)
     settle(operation);
   state_.channels.for_each_open([this](const trace::NcclChannelRow& row) { on(row); });
@@ -39,8 +100,9 @@ void TraceRows::take_unfinished() {
 void TraceRows::write_losses(std::uint64_t now_ns) {
   std::uint64_t lost = state_.lost() + rejected_;
   if (lost > losses_written_)
-    spool_.append(state_.communicators.front().global_rank,
-                  trace::LossRow{lost - losses_written_, now_ns, trace::LossKind::plugin});
+    events_.current().append(
+        state_.communicators.front().global_rank,
+        trace::LossRow{lost - losses_written_, now_ns, trace::LossKind::plugin});
   losses_written_ = lost;
 }
 
@@ -54,7 +116,7 @@ void TraceRows::on(const CommunicatorMade& made) {
   row.ranks = communicator.size;
   row.rank = communicator.rank;
   row.nodes = communicator.nodes;
-  add(communicator.global_rank, row);
+  spool_.append(communicator.global_rank, row);
   if (!ranks_known_.insert(communicator.global_rank).second)
     return;
   spool_.note(communicator.global_rank, "plugin_interface", std::to_string(communicator.interface));
@@ -69,6 +131,7 @@ void TraceRows::on(const OperationBegun& begun) {
   place.communicator = begun.communicator;
   place.enqueue_ns = begun.at_ns;
   place.has_row = true;
+  place.is_written = false;
   place.is_first = !std::exchange(used_[begun.communicator], true);
   trace::NcclOperationRow& row = place.row;
   row = {};
@@ -77,10 +140,10 @@ void TraceRows::on(const OperationBegun& begun) {
   row.count = begun.count;
   row.id = begun.id;
   row.operation = begun.operation;
-  row.function = text(begun.function);
-  row.algorithm = text(begun.algorithm);
-  row.protocol = text(begun.protocol);
-  row.data_type = text(begun.data_type);
+  row.function = {begun.function};
+  row.algorithm = {begun.algorithm};
+  row.protocol = {begun.protocol};
+  row.data_type = {begun.data_type};
   row.peer = begun.peer;
   row.root = begun.root;
   row.communicator = begun.communicator;
@@ -98,10 +161,13 @@ void TraceRows::on(const OperationEnqueued& enqueued) {
 }
 
 void TraceRows::settle(Operation& operation) {
-  if (!operation.has_row)
-    return;
+  write_early(operation);
   operation.has_row = false;
-  add(rank_of(operation.id), operation.row);
+}
+
+void TraceRows::write_early(Operation& operation) {
+  if (operation.has_row && !std::exchange(operation.is_written, true))
+    add(rank_of(operation.id), operation.row);
 }
 
 void TraceRows::on(trace::NcclChannelRow row) {
@@ -163,10 +229,11 @@ int TraceRows::rank_of(std::uint32_t operation) {
   return state_.communicators.front().global_rank; // of another process, or forgotten
 }
 
-trace::TextId TraceRows::text(std::uint8_t word) {
-  if (word != 0 && texts_[word].id == 0)
-    texts_[word] = spool_.intern(state_.words.text(word));
-  return texts_[word];
+void TraceRows::intern(trace::TextId& word) {
+  trace::TextId& text = texts_[word.id];
+  if (word.id != 0 && text.id == 0)
+    text = events_.current().intern(state_.words.text(static_cast<std::uint8_t>(word.id)));
+  word = text;
 }
 
 } // namespace ncclprobe::plugin

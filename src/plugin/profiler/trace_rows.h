@@ -3,6 +3,7 @@
 #pragma once
 
 #include "plugin/profiler/clock_bounds.h"
+#include "plugin/profiler/event_spools.h"
 #include "plugin/profiler/trace_events.h"
 #include "plugin/profiler/tracing.h"
 #include "trace/ledger_rows.h"
@@ -12,6 +13,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace ncclprobe::plugin {
@@ -19,25 +21,31 @@ namespace ncclprobe::plugin {
 // Converts events into rows and writes them in batches. One thread at a time.
 class TraceRows {
 public:
-  TraceRows(TraceState& state, trace::SpoolWriter& spool, GpuClock clock)
-      : state_(state), spool_(spool), clock_(clock), losses_written_(state.lost()) {}
+  TraceRows(TraceState& state, trace::SpoolWriter& spool, GpuClock clock, EventSpools events)
+      : state_(state), spool_(spool), events_(std::move(events)), clock_(clock),
+        losses_written_(state.lost()) {}
 
   // Everything that has arrived. Returns how many.
   std::size_t take();
   std::size_t waiting() const { return waiting_; }
   void write();
+  // Rows were left out because of the limit of bytes.
+  bool is_full() const { return is_full_; }
   // The offsets of the GPUs' clocks since the last call, if they are to be estimated.
   void take_clock_readings();
+  // The operations that are not over a second after they began. Call it often: it looks once a
+  // second, and less often while a job hangs.
+  void take_open(std::uint64_t now_ns);
   // Events that have begun but not ended; called when no more come.
-  void take_unfinished();
+  void take_unfinished(std::uint64_t now_ns);
   // Losses since the last call.
   void write_losses(std::uint64_t now_ns);
 
 private:
-  using RankRows =
-      std::tuple<std::vector<trace::NcclOperationRow>, std::vector<trace::NcclChannelRow>,
-                 std::vector<trace::NcclStepRow>, std::vector<trace::NcclNetworkRow>,
-                 std::vector<trace::CommunicatorRow>, std::vector<trace::ClockRow>>;
+  // Until they are written, texts are numbers of state_.words.
+  using RankRows = std::tuple<std::vector<trace::NcclOperationRow>,
+                              std::vector<trace::NcclChannelRow>, std::vector<trace::NcclStepRow>,
+                              std::vector<trace::NcclNetworkRow>, std::vector<trace::ClockRow>>;
   // Offset of a GPU's %globaltimer from our clock, estimated from the times at which the host heard
   // of events: an upper bound.
   struct TimerBound {
@@ -50,6 +58,7 @@ private:
     std::uint64_t enqueue_ns = 0;
     trace::NcclOperationRow row; // until it is enqueued
     bool has_row = false;
+    bool is_written = false;
     bool is_first = false; // of its communicator
   };
 
@@ -68,24 +77,33 @@ private:
   Operation& place_of(std::uint32_t id) { return operations_[id % operations_.size()]; }
   int rank_of(std::uint32_t operation);
   void settle(Operation& operation);
+  // Before it was enqueued, in case that never happens; its row then lacks that time.
+  void write_early(Operation& operation);
+  bool add_open(std::uint64_t now_ns, std::uint64_t least_ns);
   void bound_clock(const trace::NcclChannelRow& row);
   bool is_credible(const trace::NcclChannelRow& row);
-  trace::TextId text(std::uint8_t word);
+  std::size_t bytes_waiting() const;
+  // The text in the current spool of events.
+  void intern(trace::TextId& word);
 
   static constexpr std::size_t k_operations = 1 << 14; // that are remembered: the latest
 
   TraceState& state_;
   trace::SpoolWriter& spool_;
+  EventSpools events_;
   GpuClock clock_;
   std::map<int, RankRows> rows_;
   std::set<int> ranks_known_; // whose provenance is written
   std::size_t waiting_ = 0;
   std::vector<Operation> operations_ = std::vector<Operation>(k_operations);
   std::array<TimerBound, TraceState::k_communicators> timers_{};
-  std::map<std::uint16_t, ClockBounds> bounds_;          // by communicator
-  std::array<bool, TraceState::k_communicators> used_{}; // by communicator: had an operation
-  std::array<trace::TextId, WordTable::k_words> texts_{};
+  std::map<std::uint16_t, ClockBounds> bounds_;           // by communicator
+  std::array<bool, TraceState::k_communicators> used_{};  // by communicator: had an operation
+  std::array<trace::TextId, WordTable::k_words> texts_{}; // by word, in the current spool
+  std::uint64_t texts_of_ = 0;                            // EventSpools::begun() then
+  bool is_full_ = false;
   std::uint64_t rejected_ = 0;
+  std::uint64_t next_look_ns_ = 0, look_rest_ns_ = 0; // of take_open()
   std::uint64_t losses_written_;
 };
 

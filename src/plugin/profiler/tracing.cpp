@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <csignal>
 #include <ctime>
+#include <linux/futex.h>
+#include <memory>
 #include <mutex>
 #include <new>
+#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -26,9 +28,13 @@ constexpr auto k_shortest_rest = 5ms;
 constexpr auto k_longest_rest = 50ms; // the queue must hold the events of this interval
 constexpr auto k_between_writes = 200ms;
 constexpr std::size_t k_rows_at_once = 16384;
+constexpr auto k_to_the_end = 1s; // operations that a limit finds running may take this long
 
 constinit TraceState state;
-std::atomic<bool> tracing{false};
+// on: everything is taken. ending: a limit is reached, so no new operation is, but the ends of
+// those that run are. ended: by a limit.
+enum class Phase { off, on, ending, ended };
+std::atomic<Phase> phase{Phase::off};
 std::atomic<Detail> detail_wanted{Detail::channels};
 pid_t process = 0; // the process whose events are ours; asking each time would be a system call
 std::array<std::atomic<int>, 4096> members{};
@@ -36,11 +42,14 @@ std::atomic<std::size_t> members_known{0};
 
 // State of the writing thread, and of threads that flush; never used on NCCL's hot paths.
 struct Writing {
-  Writing(trace::SpoolWriter& spool, GpuClock clock) : rows(state, spool, clock) {}
+  Writing(trace::SpoolWriter& whole, GpuClock clock, const Limits& wanted, std::string stem)
+      : spool(whole), limits(wanted),
+        rows(state, whole, clock, EventSpools(whole, wanted, std::move(stem))) {}
+  trace::SpoolWriter& spool;
+  Limits limits;
   TraceRows rows;
-  std::mutex mutex; // of rows
-  std::condition_variable stop_asked;
-  bool stop = false;
+  std::mutex mutex;                   // of rows
+  std::atomic<std::uint32_t> stop{0}; // a futex
   std::thread thread;
 };
 Writing* writing = nullptr;
@@ -52,22 +61,73 @@ std::uint64_t now_ns() {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+// Until stop() or for so long. A std::condition_variable would need glibc 2.30 to wait for a time.
+void rest_for(Writing& own, std::chrono::nanoseconds time) {
+  const timespec longest{0, static_cast<long>(time.count())};
+  syscall(SYS_futex, &own.stop, FUTEX_WAIT_PRIVATE, 0, &longest, nullptr, 0);
+}
+
+void stop(Writing& own) {
+  own.stop = 1;
+  syscall(SYS_futex, &own.stop, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  own.thread.join();
+}
+
+// Everything that is left. No more events come, and the mutex is held or not needed any more.
+void write_rest(Writing& own) {
+  own.rows.take();
+  own.rows.take_unfinished(now_ns());
+  own.rows.take_clock_readings();
+  own.rows.write();
+  own.rows.write_losses(now_ns());
+}
+
+void note(const Writing& own, std::string_view name, const std::string& value) {
+  own.spool.note(state.communicators.front().global_rank, name, value);
+}
+
+// Empty: recording goes on.
+std::string limit_reached(const Writing& own, std::chrono::nanoseconds since_start) {
+  if (own.limits.for_ns != 0 &&
+      static_cast<std::uint64_t>(since_start.count()) >= own.limits.for_ns)
+    return "NCCL's operations after " + time_in_words(own.limits.for_ns) + ", the limit of time";
+  if (own.limits.last_ns == 0 && own.rows.is_full())
+    return "NCCL's operations after " + std::to_string(own.limits.most_bytes) +
+           " bytes, the limit of size";
+  return "";
+}
+
 void write_until_stopped(Writing& own) {
   std::unique_lock lock(own.mutex);
   auto rest = k_shortest_rest;
-  auto last_write = std::chrono::steady_clock::now();
-  while (!own.stop) {
+  const auto start = std::chrono::steady_clock::now();
+  auto last_write = start;
+  auto end = start;
+  while (own.stop == 0) {
     std::size_t taken = own.rows.take();
     rest = taken > 0 ? k_shortest_rest : std::min(k_longest_rest, 2 * rest);
     auto now = std::chrono::steady_clock::now();
     if (own.rows.waiting() >= k_rows_at_once || now - last_write >= k_between_writes) {
       if (now - last_write >= k_between_writes)
         own.rows.take_clock_readings();
+      own.rows.take_open(now_ns());
       own.rows.write();
       own.rows.write_losses(now_ns());
       last_write = now;
     }
-    own.stop_asked.wait_for(lock, rest);
+    if (phase == Phase::ending && now >= end) {
+      phase = Phase::ended;
+      return write_rest(own);
+    }
+    if (const std::string left_out = limit_reached(own, now - start);
+        phase == Phase::on && !left_out.empty()) {
+      phase = Phase::ending;
+      end = now + k_to_the_end;
+      note(own, trace::k_missing, left_out);
+    }
+    lock.unlock();
+    rest_for(own, rest);
+    lock.lock();
   }
 }
 
@@ -118,37 +178,38 @@ int global_rank_of(std::uint32_t index, std::uint64_t hash, int rank) {
 
 } // namespace
 
-void start_tracing(trace::SpoolWriter& spool, Detail detail, GpuClock clock) {
+void start_tracing(trace::SpoolWriter& spool, Detail detail, GpuClock clock, const Limits& limits,
+                   std::string stem) {
   if (writing != nullptr)
     return;
   detail_wanted = detail;
   process = getpid();
-  writing = new Writing(spool, clock); // stays: NCCL's threads may outlive all other objects
+  auto made = std::make_unique<Writing>(spool, clock, limits, std::move(stem));
   // Signals belong to the program: this thread handles none.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  writing->thread = std::thread(write_until_stopped, std::ref(*writing));
+  try {
+    made->thread = std::thread(write_until_stopped, std::ref(*made));
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  tracing = true;
+  writing = made.release(); // stays: NCCL's threads may outlive all other objects
+  phase = Phase::on;
 }
 
 void stop_tracing() {
   if (writing == nullptr || process != getpid()) // a forked child has no such thread
     return;
-  tracing = false;
-  {
-    std::lock_guard lock(writing->mutex);
-    writing->stop = true;
-  }
-  writing->stop_asked.notify_all();
-  writing->thread.join();
-  writing->rows.take();
-  writing->rows.take_unfinished();
-  writing->rows.take_clock_readings();
-  writing->rows.write();
-  writing->rows.write_losses(now_ns());
+  const Phase before = phase.exchange(Phase::off);
+  stop(*writing);
+  if (before != Phase::ended)
+    write_rest(*writing);
+  if (before != Phase::on)
+    note(*writing, trace::k_left_out, std::to_string(state.operations_left_out.load()));
   delete std::exchange(writing, nullptr);
 }
 
@@ -162,7 +223,8 @@ void flush_tracing() {
 }
 
 bool is_tracing() {
-  return tracing.load(std::memory_order_relaxed);
+  const Phase now = phase.load(std::memory_order_relaxed);
+  return now == Phase::on || now == Phase::ending;
 }
 
 void set_operation(std::uint32_t id) {
@@ -213,7 +275,24 @@ std::uint64_t wanted_events() {
   return wanted;
 }
 
+void remember_mask(int* mask) {
+  state.mask = mask;
+}
+
 namespace {
+
+// False: operations that begin now are left out. Called by NCCL, so its mask can be written.
+bool takes_operations() {
+  const Phase now = phase.load(std::memory_order_relaxed);
+  if (now == Phase::on || now == Phase::off)
+    return now == Phase::on;
+  state.operations_left_out.fetch_add(1, std::memory_order_relaxed);
+  if (state.mask.load(std::memory_order_relaxed) != nullptr)
+    if (int* mask = state.mask.exchange(nullptr); mask != nullptr)
+      std::atomic_ref<int>(*mask).store(static_cast<int>(abi::k_collective | abi::k_point_to_point),
+                                        std::memory_order_relaxed);
+  return false;
+}
 
 // Common to collectives, sends and receives.
 template <typename What>
@@ -233,7 +312,7 @@ OperationBegun operation_begun(Communicator& communicator, const What& what) {
 } // namespace
 
 void* begin_event(Communicator& communicator, const abi::CollectiveV4& what) {
-  if (!is_tracing())
+  if (!takes_operations())
     return nullptr;
   OperationBegun begun = operation_begun(communicator, what);
   begun.sequence = what.seq_number;
@@ -246,7 +325,7 @@ void* begin_event(Communicator& communicator, const abi::CollectiveV4& what) {
 }
 
 void* begin_event(Communicator& communicator, const abi::PointToPointV4& what) {
-  if (!is_tracing())
+  if (!takes_operations())
     return nullptr;
   OperationBegun begun = operation_begun(communicator, what);
   begun.peer = what.peer;
@@ -274,11 +353,12 @@ void* begin_event(void* parent, const abi::Channel& what) {
   row.start_ns = at_ns;
   row.nccl_operation = number_of(parent);
   row.channel = what.channel;
+  state.open_channels.begin(number, row.nccl_operation, at_ns);
   return make_handle(HandleKind::channel, number);
 }
 
 void* begin_event(void* parent, const abi::ProxyOperation& what) {
-  if (!is_tracing())
+  if (phase.load(std::memory_order_relaxed) != Phase::on)
     return nullptr;
   std::uint32_t number = state.proxy_operations.take();
   if (number == state.proxy_operations.k_none)
@@ -315,7 +395,8 @@ void* begin_event(void* parent, const abi::ProxyStep& what) {
 void* begin_event(void* parent, const abi::Network& what) {
   std::uint64_t at_ns = now_ns();
   bool infiniband = what.id == abi::k_network_infiniband;
-  if (!is_tracing() || what.data == nullptr || (!infiniband && what.id != abi::k_network_socket))
+  if (phase.load(std::memory_order_relaxed) != Phase::on || what.data == nullptr ||
+      (!infiniband && what.id != abi::k_network_socket))
     return nullptr;
   std::uint32_t number = state.network.take();
   if (number == state.network.k_none)
@@ -387,6 +468,8 @@ void end_event(void* handle) {
       state.events.push(OperationEnqueued{now_ns(), number});
     return;
   case HandleKind::channel:
+    if (state.channels.is_open(number))
+      state.open_channels.end(number);
     return finish(state.channels);
   case HandleKind::step:
     return finish(state.steps);

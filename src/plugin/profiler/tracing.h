@@ -3,10 +3,12 @@
 #pragma once
 
 #include "plugin/profiler/abi.h"
+#include "plugin/profiler/limits.h"
 #include "trace/spool_writer.h"
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 // The trace of NCCL's own events. NCCL calls on its own threads, in the middle of its work. Such a
 // call puts an event into a queue without allocating memory, taking a lock or waiting. A thread of
@@ -23,9 +25,16 @@ enum class Detail { operations, channels, steps };
 // estimated from the times of requests and reports.
 enum class GpuClock { read_elsewhere, estimated };
 
-// New communicators are traced into the spool, which must outlive stop_tracing().
+// New communicators are traced into the spool, which must outlive stop_tracing(). `stem`: of the
+// names of further spools (EventSpools), which a limit of time may need.
+//
+// Throws what std::thread and new throw if there is no thread or no memory.
+//
+// At a limit, operations that NCCL begins later are left out. The spool says so: k_missing with the
+// reason at once, and k_left_out with their number in stop_tracing().
 void start_tracing(trace::SpoolWriter& spool, Detail detail,
-                   GpuClock clock = GpuClock::read_elsewhere);
+                   GpuClock clock = GpuClock::read_elsewhere, const Limits& limits = {},
+                   std::string stem = {});
 // Writes everything that has arrived, then events that have begun but not ended, then the losses.
 void stop_tracing();
 // Writes everything that has arrived.
@@ -52,6 +61,9 @@ Communicator* open_communicator(int interface, std::uint64_t hash, const char* n
                                 int size, int rank);
 bool is_traced_communicator(const void* context);
 std::uint64_t wanted_events(); // bits of the activation mask
+// Where NCCL reads the mask before each call: at a limit it is lowered, so that channels cost
+// nothing any more.
+void remember_mask(int* mask);
 
 // Handles; null: NCCL shall not report the end.
 void* begin_event(Communicator& communicator, const abi::CollectiveV4& what);

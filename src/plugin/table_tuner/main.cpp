@@ -20,7 +20,7 @@
 
 // libncclprobe-tuner.so: NCCL's tuner plugin for any program
 // (NCCL_TUNER_PLUGIN=.../libncclprobe-tuner.so). NCCLPROBE_TUNER_TABLE=PATH@SHA256 names the table.
-// Ranks that decide by different tables would hang, so a rank without exactly this table fails.
+// Ranks with different tables would hang, so a rank without exactly this table fails.
 // NCCLPROBE_TUNER_HITS=FILE: where to write how often each row was used, when a communicator ends
 // and when the process ends; %h is the host's name and %p the number of the process.
 namespace ncclprobe::plugin {
@@ -123,7 +123,7 @@ Result<TableTuner*> tuner_of_process() {
 
 struct TableCommunicator {
   TableTuner& tuner;
-  std::optional<TableTuner::Communicator> decided; // absent: the table stands aside
+  std::optional<TableTuner::Communicator> decided; // absent: the table is not used
 };
 
 } // namespace

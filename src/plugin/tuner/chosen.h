@@ -34,7 +34,7 @@ CellChoice choice_of(const std::vector<model::Setting>& settings);
 // to NCCL. Forgets the offers so far.
 void choose(const CellChoice& choice);
 
-// What NCCL's cost table offered for a call, and what became of the choice.
+// What NCCL's cost table offered for a call, and whether the choice was applied.
 struct Offer {
   struct Cost {
     tuning::Choice choice;

@@ -9,8 +9,9 @@
 #include <optional>
 #include <span>
 
-// Who decides, behind NCCL's interfaces. There are two: the choice of the running cell in a worker
-// (chosen.cpp), and a table in any other program (table_tuner/). Each is linked with exports.cpp.
+// Decides for NCCL's interfaces. There are two implementations: the choice of the running cell in a
+// worker (chosen.cpp), and a table in any other program (table_tuner/). Each is linked with
+// exports.cpp.
 namespace ncclprobe::plugin {
 
 // A call about which NCCL asks.
@@ -34,7 +35,7 @@ struct TunedCall {
 // A communicator's context. Null: NCCL shall not create it; the reason was logged. `interface`: the
 // version by which NCCL calls.
 void* open_tuned_communicator(int interface, const tuning::Shape& shape, tuner_abi::Logger log);
-// Changes the costs and the channels of the call, or nothing. Fails never, because NCCL would pass
+// Changes the costs and the channels of the call, or nothing. Never fails, because NCCL would pass
 // the failure on to the collective. Allocates nothing and does not wait.
 void decide(void* context, const TunedCall& call) noexcept;
 // `context` may be null: NCCL also closes what it could not open.

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "analysis/report/captured_report.h"
 #include "analysis/report/timeline_report.h"
 #include "analysis/report/timeline_sections.h"
 #include "analysis/report/written.h"
@@ -78,7 +79,7 @@ TEST_CASE("The timeline of two ranks on one host") {
 
 TEST_CASE("Where clocks are not good enough the timeline says so") {
   std::string text = text_of(timeline_report(timeline_of(example(true)), heading()));
-  CHECK(text.find("2 hosts, whose clocks are known to +- 0.90 us") != std::string::npos);
+  CHECK(text.find("+- 0.90 us") != std::string::npos);
   CHECK(text.find("+- each") != std::string::npos);
   TraceSource source = example(true);
   std::erase_if(source.ranks[1].clocks,
@@ -96,7 +97,7 @@ TEST_CASE("Times below twice the clocks' error are not shown as a delay") {
   for (auto& reading : source.ranks[1].clocks)
     reading.error_ns = 9000;
   std::string text = text_of(timeline_report(timeline_of(source), heading()));
-  CHECK(text.find("not shown (below 2 x") != std::string::npos);
+  CHECK(text.find("below 2 x") != std::string::npos);
   CHECK(text.find("<2x +-") != std::string::npos);
 }
 
@@ -114,8 +115,8 @@ TEST_CASE("A captured job says what it lacks") {
   const Report report = timeline_report(timeline_of(source), {"job/", "", {}, {}});
   const std::string text = text_of(report);
   CHECK(ids_of(report) == std::vector<std::string_view>{"no_kernels_traced"});
-  CHECK(text.find("no steps (the whole trace counts as one)") != std::string::npos);
-  CHECK(text.find("launches were not counted") != std::string::npos);
+  CHECK(text.find("no steps") != std::string::npos);
+  CHECK(text.find("not counted") != std::string::npos);
   CHECK(text.find("AllReduce") != std::string::npos);
   CHECK(text.find("operations with kernels") == std::string::npos); // there are none
 }
@@ -139,10 +140,9 @@ TEST_CASE("A rank that left no trace is named, and nobody is late") {
 TEST_CASE("Gaps say whether events could have been told from others") {
   Timeline timeline;
   timeline.gaps[0].of(GapCause::other) = {2, 1000};
-  CHECK(text_of(gaps_report(timeline, {})).find("other, or an event (--trace api tells)") !=
-        std::string::npos);
+  CHECK(text_of(gaps_report(timeline, {})).find("--trace api") != std::string::npos);
   timeline.gaps[0].events_traced = true;
-  CHECK(text_of(gaps_report(timeline, {})).find("or an event") == std::string::npos);
+  CHECK(text_of(gaps_report(timeline, {})).find("--trace api") == std::string::npos);
 }
 
 TEST_CASE("Channels of NCCL's are compared, the fastest and the slowest by number") {
@@ -247,8 +247,8 @@ TEST_CASE("Cells of different kinds share no mean, no sum and no share") {
   const Timeline timeline = timeline_of(source_of(ranks));
   const std::string text = text_of(timeline_report(timeline, {}));
 
-  CHECK(text.find("Mean step of each rank in cell 0, us") != std::string::npos);
-  CHECK(text.find("Mean step of each rank in cell 1, us") != std::string::npos);
+  CHECK(text.find("rank in cell 0, us") != std::string::npos);
+  CHECK(text.find("rank in cell 1, us") != std::string::npos);
   CHECK(text.find("     0     10  98.0     60.0  40.0    20.0    50.0%") != std::string::npos);
   CHECK(text.find("     0     10  9.70  7.00") != std::string::npos);
   CHECK(text.find("Who comes late in cell 0") != std::string::npos);
@@ -295,6 +295,7 @@ TEST_CASE("The JSON of timelines has the fields and types of its schema") {
     head.clocks = {{0, 0, 5, 10, trace::ClockKind::globaltimer}};
   add(captured, false, {});
   add(source_of({rank}), false, {}); // a rank left no trace
+  schema.add(written(captured_report(training_job()), Format::json));
 
   support::check_document("docs/schemas/timeline.json",
                           schema.text("ncclprobe report --timeline --format json"));

@@ -70,6 +70,18 @@ TEST_CASE("A step lasts from its first activity to the next step's first") {
   CHECK(steps.windows == Spans{{10, 30}, {30, 40}, {100, 110}});
 }
 
+TEST_CASE("The last step of a batch may have no known end") {
+  RankBuilder rank;
+  for (int step = 0; step < 4; ++step) {
+    const StepKey key{0, step / 3, static_cast<std::uint32_t>(step % 3)};
+    rank.compute({100 * step, 100 * step + 40}, rank.operation(key));
+  }
+  OperationIndex operations(rank.trace.operations);
+  const StepWindows steps = step_windows(activities(rank.trace, operations), operations, true);
+  CHECK(steps.windows == Spans{{0, 100}, {100, 200}});
+  CHECK(steps.keys == std::vector<StepKey>{{0, 0, 0}, {0, 0, 1}});
+}
+
 TEST_CASE("Steps that begin in another order than they were enqueued never overlap") {
   RankBuilder rank;
   auto first = rank.operation({0, 0, 0}), second = rank.operation({0, 0, 1});

@@ -10,6 +10,7 @@
 #include "launch/cli/p2p/p2p_command.h"
 #include "launch/cli/plan/plan_command.h"
 #include "launch/cli/predict/predict_command.h"
+#include "launch/cli/record/record_command.h"
 #include "launch/cli/report/report_command.h"
 #include "launch/cli/topo/topo_command.h"
 #include "support/catch.h"
@@ -48,6 +49,7 @@ TEST_CASE("every option takes its example, and reads what it writes") {
   check_examples(topo_usage);
   check_examples(doctor_usage);
   check_examples(models_usage);
+  check_examples(record_usage);
   check_examples(report_usage);
   check_examples(predict_usage);
   check_examples(claim_usage);

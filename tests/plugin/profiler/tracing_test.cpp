@@ -384,6 +384,10 @@ TEST_CASE("what began and did not end is written when tracing stops") {
   CHECK(channels[0].start_gt == timer_ns);
   CHECK(channels[0].stop_gt == 0);
   CHECK(channels[0].stop_ns == 0);
+  auto open = traced.rows<trace::NcclOpenRow>();
+  REQUIRE(open.size() == 1);
+  CHECK(open[0].channels == 1);
+  CHECK(open[0].nccl_operation == channels[0].nccl_operation);
   Traced::end_channel(channel, timer_ns + 5); // late, and harmless
 }
 

@@ -83,8 +83,9 @@ class ExitCodes(ProgramTest):
                     if option["name"] == "--output":
                         if command["name"] == "claim":
                             given[1:1] = ["--sync", "-9%", "--step", "-1%"]
-                        self.expect(7, *given, "/proc/nowhere/file", words="/proc/nowhere")
-                        self.expect(2, *given, "there.json", words="there.json exists already")
+                        rest = ["--", "true"] if command["name"] == "record" else []
+                        self.expect(7, *given, "/proc/nowhere/file", *rest, words="/proc/nowhere")
+                        self.expect(2, *given, "there.json", *rest, words="there.json exists already")
                     elif option["value"] in ("FILE", "RUN.h5") and option["name"] not in ("--perfetto", "--chrome"):
                         if command["name"] == "claim":
                             given[1:1] = ["--setting", "NCCL_ALGO=Ring"]
@@ -165,6 +166,10 @@ class ExitCodes(ProgramTest):
         self.expect(8, "doctor", "--backend", "host", "--no-run", NCCL_P2P_DISABLE="1")
         self.expect(9, "doctor", "--backend", "host", "--no-run", "--library", "worker=/bin/true")
         self.expect(9, "claim", "--sync", "-9%", "--step", "-50%")
+
+    def test_13_a_hang(self):
+        dump = EXAMPLES.parent / "tests/fuzz/corpus/flight_recorder/protocol_2"  # of rank 2 alone
+        self.expect(13, "hang", "--flight-recorder", str(dump))
 
     def test_130_interrupted(self):
         run = self.start_program("--backend", "host", *SMALL, "--no-sweep", "--repeat", "10000", "--output", str(self.run_file))

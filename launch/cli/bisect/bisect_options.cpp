@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "base/exit_code.h"
+#include "launch/cli/bisect/bisect_command.h"
+#include "launch/cli/common/common_options.h"
+
+namespace ncclprobe::cli {
+namespace {
+
+constexpr const char* k_bisect_about =
+    "Compares the last version with the first one, in fresh processes and random order, and then "
+    "halves the versions between them. Each comparison goes on until it is decided. A version that "
+    "fails counts as bad. The versions of a pattern are ordered by the numbers in their paths; a "
+    "list keeps its order.\n\n"
+    "Other variables of NCCL are set where ncclprobe starts. Progress and the output of the runs "
+    "go to "
+    "standard error.";
+
+Result<void> check_bisect_options(const BisectOptions& options) {
+  const std::size_t colon = options.cell.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == options.cell.size())
+    return fail({Errc::invalid_argument,
+                 fmt::format("--cell: '{}' is not COLLECTIVE:SIZE", options.cell),
+                 "for example all_reduce:64M"});
+  return {};
+}
+
+} // namespace
+
+Usage bisect_usage(BisectOptions& into) {
+  return {
+      .name = "bisect",
+      .summary = "Find the first version of a library that is slower, or fails",
+      .about = k_bisect_about,
+      .examples = {{"ncclprobe bisect 'nccl=/opt/nccl-*/libnccl.so.2' --cell all_reduce:64M",
+                    "which NCCL made this size slower"},
+                   {"ncclprobe bisect worker=/a/ncclprobe-worker,/b/ncclprobe-worker --cell "
+                    "all_gather:1M --launcher 'mpirun -np 8'",
+                    "which build of the worker did"}},
+      .exits = {{base::k_exit_regression, "a version is slower, or fails"},
+                {base::k_exit_undecided, "the pairs did not decide"},
+                {base::k_exit_nothing, "the first version could not be measured"},
+                {base::k_exit_interrupted, "interrupted"}},
+      .options = joined(
+          {{option("versions", "NAME=FILES", into.versions,
+                   text_words("nccl=/opt/nccl-*/libnccl.so.2"),
+                   "Library (nccl, worker, ...) and its files: a pattern, or a list with commas",
+                   {.positional = true, .required = true}),
+            option("cell", "COLLECTIVE:SIZE", into.cell, text_words("all_reduce:64M"),
+                   "What is measured", {.required = true}),
+            option("least", "SHARE", into.least, share_words(), "Smallest slowdown that matters",
+                   {.initial = "2%", .example = "5%"}),
+            option("launcher", "COMMAND", into.launcher, text_words("mpirun -np 8"),
+                   "What starts the runs"),
+            backend_option(into.backend), ranks_option(into.ranks, k_most)},
+           result_options(into, {"table", "json", "csv", "markdown"})}),
+      .check = [&into](const Options&) { return check_bisect_options(into); }};
+}
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/record/record_command.h"
+
+#include "base/exit_code.h"
+#include "base/log.h"
+#include "base/process_start.h"
+#include "base/shell_word.h"
+#include "launch/cli/common/command_end.h"
+#include "model/trial.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+namespace ncclprobe::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* k_library = "libncclprobe-profiler.so";
+constexpr const char* k_plugin_variable = "NCCL_PROFILER_PLUGIN";
+constexpr int k_exit_cannot_start = 126; // as env(1), nohup(1) and shells do
+constexpr int k_exit_not_found = 127;
+
+std::string value_of(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "" : found->second;
+}
+
+// In the same place in the build tree and in the installed tree.
+Result<fs::path> find_library(const fs::path& program_folder) {
+  fs::path library = (program_folder / "../lib" / k_library).lexically_normal();
+  if (std::error_code ignored; !fs::is_regular_file(library, ignored))
+    return fail({Errc::unavailable, fmt::format("{} is missing", library.string()),
+                 "install ncclprobe as a whole: lib/ belongs beside bin/"});
+  return library;
+}
+
+Result<void> check_other_plugin(const Environment& environment) {
+  const std::string set = value_of(environment, k_plugin_variable);
+  if (!set.empty() && fs::path(set).filename() != k_library)
+    return fail(
+        {Errc::invalid_argument,
+         fmt::format("{} is set to {}, and NCCL loads one plugin only", k_plugin_variable, set),
+         fmt::format("unset {}", k_plugin_variable)});
+  return {};
+}
+
+// The library by its name alone, because NCCL 2.27 loads no path. The search path gets a folder
+// that holds nothing else, at its end, so that all other libraries are found where they were.
+std::vector<model::Setting> variables(const RecordOptions& options, const Environment& environment,
+                                      const fs::path& folder) {
+  const std::string search = value_of(environment, "LD_LIBRARY_PATH");
+  const std::string plugins = plugin_folder(folder).string();
+  auto milliseconds = [](std::int64_t ns) { return fmt::format("{}ms", ns / 1'000'000); };
+  std::vector<model::Setting> all{
+      {k_plugin_variable, k_library},
+      {"LD_LIBRARY_PATH", search.empty() ? plugins : search + ":" + plugins},
+      {"NCCLPROBE_CAPTURE_DIR", folder.string()},
+      {"NCCLPROBE_CAPTURE", options.level},
+      {"NCCLPROBE_CAPTURE_MAX_BYTES", fmt::format("{}", options.most_bytes)}};
+  if (options.for_ns)
+    all.push_back({"NCCLPROBE_CAPTURE_FOR", milliseconds(*options.for_ns)});
+  if (options.last_ns)
+    all.push_back({"NCCLPROBE_CAPTURE_LAST", milliseconds(*options.last_ns)});
+  return all;
+}
+
+// Of several ranks, one speaks.
+bool speaks(const Environment& environment) {
+  constexpr std::array k_ranks{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID",
+                               "RANK"};
+  return std::ranges::all_of(k_ranks, [&](const char* name) {
+    const std::string rank = value_of(environment, name);
+    return rank.empty() || rank == "0";
+  });
+}
+
+// Returns only if the command cannot be started.
+int become(std::vector<std::string> command) {
+  std::vector<char*> words;
+  for (std::string& word : command)
+    words.push_back(word.data());
+  words.push_back(nullptr);
+  base::restore_signals();
+  execvp(words.front(), words.data());
+  const int problem = errno;
+  spdlog::error("cannot start {}: {}", command.front(), std::strerror(problem));
+  return problem == ENOENT ? k_exit_not_found : k_exit_cannot_start;
+}
+
+} // namespace
+
+int record_command(const fs::path& program_folder, const Environment& environment,
+                   const RecordOptions& options) {
+  const auto library = find_library(program_folder);
+  if (!library)
+    return give_up(library.error());
+  if (const auto alone = check_other_plugin(environment); !alone)
+    return give_up(alone.error());
+  const auto folder =
+      make_capture_folder(options.folder, job_name(environment), *library, options.overwrite);
+  if (!folder)
+    return give_up(folder.error());
+  for (const char* name : {"NCCLPROBE_CAPTURE_FOR", "NCCLPROBE_CAPTURE_LAST"})
+    ::unsetenv(name); // of an earlier recording
+  std::string exports;
+  for (const model::Setting& one : variables(options, environment, *folder)) {
+    exports += fmt::format("export {}={}\n", one.name, base::shell_word(one.value));
+    ::setenv(one.name.c_str(), one.value.c_str(), 1);
+  }
+  if (options.print_environment)
+    return show(exports, base::k_exit_ok);
+  ::setenv("NCCLPROBE_CAPTURE_QUIET", "1", 1); // this says it for the plugin
+  if (speaks(environment))
+    spdlog::info("recording NCCL's operations ({}) into {}; view them with ncclprobe report {}/",
+                 options.level, folder->string(), base::shell_word(folder->string()));
+  return become(options.command);
+}
+
+} // namespace ncclprobe::cli

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "base/exit_code.h"
+#include "base/units.h"
+#include "launch/cli/common/common_options.h"
+#include "launch/cli/record/record_command.h"
+
+namespace ncclprobe::cli {
+namespace {
+
+constexpr const char* k_about =
+    "Records the NCCL operations of any program that uses NCCL 2.27 or later, without a change to "
+    "the "
+    "program. Each process writes its own file to the folder.\n\n"
+    "The program takes ncclprobe's place: it has the same process number, gets all signals, and "
+    "its "
+    "exit code is the command's.\n\n"
+    "Under mpirun or srun, write it before the program, so that each rank runs it. All ranks use "
+    "the "
+    "same folder.\n\n"
+    "In a container, mount the library, which needs nothing but glibc, and set two variables:\n"
+    "  docker run -v /opt/ncclprobe/lib/libncclprobe-profiler.so:/usr/lib/libncclprobe-profiler.so "
+    "\\\n"
+    "    -v $PWD/job:/job -e NCCLPROBE_CAPTURE_DIR=/job \\\n"
+    "    -e NCCL_PROFILER_PLUGIN=libncclprobe-profiler.so IMAGE python train.py";
+
+// The plugin takes no less (plugin/capture/limits.cpp).
+constexpr std::uint64_t k_least_bytes = 16 << 20;
+
+Words<std::int64_t> whole_milliseconds() {
+  return such_that<std::int64_t>(
+      duration_words(), [](const std::int64_t& ns) { return ns >= 1'000'000; },
+      "it must be 1 ms or more");
+}
+
+Words<std::uint64_t> file_size() {
+  return such_that<std::uint64_t>(
+      {[](const std::string& text) { return base::parse_bytes(text); },
+       [](const std::uint64_t& bytes) { return base::format_bytes(bytes); }, "2G"},
+      [](const std::uint64_t& bytes) { return bytes >= k_least_bytes; }, "it must be 16M or more");
+}
+
+} // namespace
+
+Usage record_usage(RecordOptions& into) {
+  return {
+      .name = "record",
+      .summary = "Record the NCCL operations of any program",
+      .about = k_about,
+      .examples =
+          {{"ncclprobe record -- torchrun --nproc-per-node 8 train.py",
+            "then: ncclprobe report job/"},
+           {"mpirun -np 8 ncclprobe record -o job -- ./train", "each rank runs it"},
+           {"srun -N 2 --ntasks-per-node 8 ncclprobe record -o /shared/job -- python train.py",
+            "all hosts write to one folder"},
+           {"ncclprobe record --last 30s -- ./train", "what happened before a crash or a hang"},
+           {"eval \"$(ncclprobe record --print-env -o job)\"",
+            "sets the variables in this shell, for a launcher that cannot be wrapped"}},
+      .exits = {{base::k_exit_ok, "the command's exit code; those below are ncclprobe's own"},
+                {base::k_exit_usage,
+                 "bad arguments, the folder already holds a capture, or another "
+                 "profiler plugin is set"},
+                {base::k_exit_environment, "the plugin is not beside ncclprobe"},
+                {126, "the command cannot be started"},
+                {127, "the command was not found"}},
+      .options = joined(
+          {{option("output", "FOLDER", into.folder, path_words("job"),
+                   "Folder for the capture, shared by all ranks", {.also = "-o"}),
+            option("level", "LEVEL", into.level, choice_words({"operations", "kernels", "full"}),
+                   "operations: what NCCL was called for, and when; kernels: also when it ran on "
+                   "the GPU; full: also NCCL's proxy steps and the network"),
+            option("for", "TIME", into.for_ns, whole_milliseconds(),
+                   "Stop recording after this time", {.example = "60s", .excludes = {"last"}}),
+            option("last", "TIME", into.last_ns, whole_milliseconds(),
+                   "Keep only this last time, for a job that will fail or hang: it is on disk even "
+                   "if the job is killed",
+                   {.example = "30s"}),
+            option("max-size", "SIZE", into.most_bytes, file_size(),
+                   "Most bytes of a process: recording stops there, or with --last keeps less"),
+            flag("print-env", into.print_environment,
+                 "Print the variables as lines for a shell instead of starting a command"),
+            force_option(into.overwrite, "Replace the capture in the folder"),
+            repeated("command", "COMMAND [ARGUMENT]...", into.command, text_words("./train"),
+                     "The program to record, with its arguments",
+                     {.positional = true, .after_dashes = true})},
+           log_options(into.verbosity)}),
+      .check = [&into](const Options&) -> Result<void> {
+        if (into.command.empty() != into.print_environment)
+          return fail({Errc::invalid_argument,
+                       into.print_environment ? "--print-env takes no command"
+                                              : "the command to record is missing",
+                       "ncclprobe record -- ./train"});
+        return {};
+      }};
+}
+
+} // namespace ncclprobe::cli

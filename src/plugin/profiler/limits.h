@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace ncclprobe::plugin {
+
+// How much of a process is recorded; 0: no such limit.
+struct Limits {
+  std::uint64_t for_ns = 0;     // recording stops after this time
+  std::uint64_t last_ns = 0;    // only the events of this last time are kept, or somewhat more
+  std::uint64_t most_bytes = 0; // of the process's files together
+};
+
+// "30 s", "500 ms"
+inline std::string time_in_words(std::uint64_t ns) {
+  const std::uint64_t ms = ns / 1'000'000;
+  return ms % 1'000 == 0 ? std::to_string(ms / 1'000) + " s" : std::to_string(ms) + " ms";
+}
+
+} // namespace ncclprobe::plugin

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/job/made_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ncclprobe::analysis::job {
+
+namespace {
+
+constexpr std::int64_t k_latency_ns = 10'000;
+constexpr std::uint64_t k_bytes_per_ns = 100;
+
+std::int64_t transfer_ns(std::uint64_t bytes) {
+  return k_latency_ns + static_cast<std::int64_t>(bytes / k_bytes_per_ns);
+}
+
+} // namespace
+
+int MadeJob::communicator(std::vector<int> ranks) {
+  const auto id = static_cast<std::uint16_t>(communicators_.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    trace::CommunicatorRow row;
+    row.hash = 1000u + id;
+    row.id = id;
+    row.ranks = static_cast<int>(ranks.size());
+    row.rank = static_cast<int>(i);
+    of(ranks[i]).trace.communicators.push_back(row);
+  }
+  communicators_.push_back(std::move(ranks));
+  return id;
+}
+
+void MadeJob::collective(int communicator, const char* function, std::uint64_t bytes) {
+  const std::vector<int>& ranks = communicators_[static_cast<std::size_t>(communicator)];
+  const std::uint64_t sequence = sequences_[{communicator, function}]++;
+  std::int64_t last_ns = 0;
+  for (int rank : ranks)
+    last_ns = std::max(last_ns, of(rank).now_ns);
+  for (int rank : ranks)
+    add(rank, communicator, function, bytes, -1, sequence, of(rank).now_ns,
+        last_ns + transfer_ns(bytes));
+}
+
+void MadeJob::message(int communicator, int from, int to, std::uint64_t bytes) {
+  const std::vector<int>& ranks = communicators_[static_cast<std::size_t>(communicator)];
+  const std::uint64_t sequence = sequences_[{communicator, fmt::format("{} to {}", from, to)}]++;
+  const int sender = ranks[static_cast<std::size_t>(from)];
+  const int receiver = ranks[static_cast<std::size_t>(to)];
+  const std::int64_t end_ns = std::max(of(sender).now_ns, of(receiver).now_ns) + transfer_ns(bytes);
+  add(sender, communicator, "Send", bytes, to, sequence, of(sender).now_ns, end_ns);
+  if (from != to)
+    add(receiver, communicator, "Recv", bytes, from, sequence, of(receiver).now_ns, end_ns);
+}
+
+void MadeJob::add(int rank, int communicator, const std::string& function, std::uint64_t bytes,
+                  int peer, std::uint64_t sequence, std::int64_t begin_ns, std::int64_t end_ns) {
+  timeline::RankTrace& trace = of(rank).trace;
+  trace::NcclOperationRow row;
+  row.id = static_cast<std::uint32_t>(trace.nccl_operations.size() + 1);
+  row.communicator = static_cast<std::uint16_t>(communicator);
+  row.kind = function == "Send"   ? trace::NcclKind::send
+             : function == "Recv" ? trace::NcclKind::receive
+                                  : trace::NcclKind::collective;
+  row.function = {text(function)};
+  row.data_type = {text("ncclFloat32")};
+  row.count = bytes / 4;
+  row.peer = peer;
+  row.sequence = sequence;
+  row.enqueue_ns = static_cast<std::uint64_t>(begin_ns - 5000);
+  row.enqueued_ns = row.enqueue_ns + 2000;
+  row.channels = 1;
+  trace.nccl_operations.push_back(row);
+  trace::NcclChannelRow channel;
+  channel.nccl_operation = row.id;
+  channel.start_gt = static_cast<std::uint64_t>(begin_ns);
+  channel.stop_gt = static_cast<std::uint64_t>(end_ns);
+  channel.start_ns = channel.start_gt;
+  channel.stop_ns = channel.stop_gt;
+  trace.nccl_channels.push_back(channel);
+  of(rank).now_ns = end_ns;
+}
+
+std::uint32_t MadeJob::text(const std::string& text) {
+  const auto found = std::ranges::find(texts_, text);
+  const auto number = static_cast<std::uint32_t>(found - texts_.begin());
+  if (found == texts_.end())
+    texts_.push_back(text);
+  return number;
+}
+
+timeline::TraceSource MadeJob::source() const {
+  timeline::TraceSource source;
+  source.texts = texts_;
+  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank)
+    source.ranks.push_back({rank, "host", {}, {}});
+  source.load = [ranks = ranks_](int rank, timeline::Pass) -> base::Result<timeline::RankTrace> {
+    return ranks[static_cast<std::size_t>(rank)].trace;
+  };
+  return source;
+}
+
+} // namespace ncclprobe::analysis::job

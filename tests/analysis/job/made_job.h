@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/timeline/rank_trace.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+// Captured jobs made by hand: what each rank asked NCCL for, one operation after the other.
+namespace ncclprobe::analysis::job {
+
+inline constexpr std::uint64_t k_mib = 1 << 20;
+inline constexpr std::int64_t k_ms = 1'000'000;
+
+class MadeJob {
+public:
+  explicit MadeJob(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {}
+
+  // Of these ranks (ascending); returns its number.
+  int communicator(std::vector<int> ranks);
+  // Its ranks compute for this long, each since its last operation.
+  void compute(std::int64_t ns) {
+    for (Rank& rank : ranks_)
+      rank.now_ns += ns;
+  }
+  // One rank computes alone.
+  void compute(int rank, std::int64_t ns) { of(rank).now_ns += ns; }
+  // On all ranks of a communicator: it begins on each when that has come, and ends on all together.
+  void collective(int communicator, const char* function, std::uint64_t bytes);
+  // Ranks within the communicator.
+  void message(int communicator, int from, int to, std::uint64_t bytes);
+
+  timeline::TraceSource source() const;
+  std::int64_t now_ns(int rank) const { return ranks_[static_cast<std::size_t>(rank)].now_ns; }
+
+private:
+  struct Rank {
+    timeline::RankTrace trace;
+    std::int64_t now_ns = 1'000'000;
+  };
+  Rank& of(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  void add(int rank, int communicator, const std::string& function, std::uint64_t bytes, int peer,
+           std::uint64_t sequence, std::int64_t begin_ns, std::int64_t end_ns);
+  std::uint32_t text(const std::string& text);
+
+  std::vector<Rank> ranks_;
+  std::vector<std::vector<int>> communicators_;
+  std::map<std::pair<int, std::string>, std::uint64_t> sequences_;
+  std::vector<std::string> texts_{""};
+};
+
+} // namespace ncclprobe::analysis::job

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/captured_report.h"
+
+#include "analysis/timeline/timeline.h"
+
+namespace ncclprobe::analysis_test {
+
+namespace job = analysis::job;
+using job::k_mib, job::k_ms;
+
+job::MadeJob training_job() {
+  job::MadeJob job(4);
+  const std::vector<int> tensor{job.communicator({0, 1}), job.communicator({2, 3})};
+  const std::vector<int> data{job.communicator({0, 2}), job.communicator({1, 3})};
+  const int world = job.communicator({0, 1, 2, 3});
+  job.collective(world, "Broadcast", k_mib);
+  for (int step = 0; step < 60; ++step) {
+    job.compute(10 * k_ms);
+    if (step % 5 == 4)
+      job.compute(3, 3 * k_ms);
+    for (int layer = 0; layer < 24; ++layer) {
+      job.compute(k_ms);
+      for (int group : tensor)
+        job.collective(group, "AllReduce", 16 * k_mib);
+    }
+    for (int group : data) {
+      job.collective(group, "AllReduce", 100 * k_mib);
+      job.collective(group, "AllReduce", 30 * k_mib);
+    }
+    for (int batch = 0; step % 20 == 19 && batch < 10; ++batch) {
+      job.compute(8 * k_ms);
+      job.collective(world, "AllGather", 2 * k_mib);
+    }
+  }
+  return job;
+}
+
+analysis::Report captured_report(const job::MadeJob& made) {
+  analysis::timeline::TraceSource source = made.source();
+  for (analysis::timeline::RankHead& head : source.ranks)
+    for (std::uint64_t at : {std::uint64_t{0}, static_cast<std::uint64_t>(made.now_ns(0))})
+      head.clocks.push_back({at, 0, 100, 200, trace::ClockKind::globaltimer});
+  analysis::TimelineHeading heading{"job/", "", {}, {}};
+  heading.job =
+      std::make_shared<const job::FoundSteps>(base::value_or_throw(job::find_steps(source)));
+  if (heading.job->reason == job::NoSteps::found)
+    source = with_steps(std::move(source), heading.job);
+  return analysis::timeline_report(base::value_or_throw(analysis::timeline::analyse(source)),
+                                   std::move(heading));
+}
+
+} // namespace ncclprobe::analysis_test

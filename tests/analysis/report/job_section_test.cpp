@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/report/captured_report.h"
+#include "analysis/report/written.h"
+#include "support/catch.h"
+#include "support/golden.h"
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis_test;
+
+TEST_CASE("A captured job has its steps, groups, and who is late") {
+  const Report report = captured_report(training_job());
+  support::check_golden("report-captured-job.txt", text_of(report));
+  const auto json = json_of(report);
+  const auto& job = json["job"];
+  CHECK(job["steps"] == "found");
+  CHECK(job["kinds"].size() == 2);
+  CHECK(job["kinds"][0]["steps"] == 60);
+  CHECK(job["kinds"][0]["operations"] == 26);
+  CHECK(job["kinds"][1]["steps"] == 30);
+  CHECK(job["kinds"][0]["use"] == "training");
+  CHECK(job["kinds"][1]["use"] == "evaluation");
+  CHECK(job["communicators"][0]["role"] == "tensor");
+  CHECK(job["operations"] == 4 * (1 + 60 * 26 + 30));
+  CHECK(job["operations_in_steps"] == 4 * (60 * 26 + 30));
+  const auto late = json["stragglers"][0]["ranks"][3]["recurring"];
+  CHECK(late["late_in"] == 12);
+  CHECK(late["recurrence"]["every"] == 5);
+}
+
+TEST_CASE("A job without repeats has no steps, and says so") {
+  job::MadeJob made(2);
+  const int world = made.communicator({0, 1});
+  for (std::uint64_t i = 1; i < 20; ++i)
+    made.collective(world, "AllReduce", 4 * i * i);
+  const Report report = captured_report(made);
+  CHECK(ids_of(report) == std::vector<std::string_view>{"no_kernels_traced", "no_steps_found"});
+  CHECK(json_of(report)["job"]["steps"] == "no_repeats");
+}

@@ -1,0 +1,174 @@
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A program that knows nothing of ncclprobe is recorded."""
+
+import collections
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+from program_test_case import BIN, ProgramTest, mpirun
+
+LIBRARY = "libncclprobe-profiler.so"
+
+# Loads the plugin as NCCL 2.28 does, then makes all-reduces. Arguments: ranks, all-reduces, seconds of rest after each,
+# and the exit code or "kill".
+PROGRAM = r"""
+import ctypes as c, os, signal, sys, time
+ranks, count, rest, end = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
+rank = int(os.environ.get("OMPI_COMM_WORLD_RANK", "0"))
+library = c.CDLL(os.environ["NCCL_PROFILER_PLUGIN"])
+profiler = (c.c_void_p * 6).in_dll(library, "ncclProfiler_v5") # name, init, start, stop, state, finalize
+init = c.CFUNCTYPE(c.c_int, c.POINTER(c.c_void_p), c.c_uint64, c.POINTER(c.c_int), c.c_char_p, c.c_int, c.c_int,
+                   c.c_int, c.c_void_p)(profiler[1])
+start = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(c.c_void_p), c.c_void_p)(profiler[2])
+stop = c.CFUNCTYPE(c.c_int, c.c_void_p)(profiler[3])
+enter = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_int, c.c_void_p)(profiler[4])
+class Collective(c.Structure):
+    _fields_ = [("type", c.c_uint64), ("parent", c.c_void_p), ("rank", c.c_int), ("sequence", c.c_uint64),
+                ("function", c.c_char_p), ("send", c.c_void_p), ("receive", c.c_void_p), ("count", c.c_size_t),
+                ("root", c.c_int), ("data_type", c.c_char_p), ("channels", c.c_uint8), ("warps", c.c_uint8),
+                ("algorithm", c.c_char_p), ("protocol", c.c_char_p), ("more", c.c_void_p)]
+class Channel(c.Structure):
+    _fields_ = [("type", c.c_uint64), ("parent", c.c_void_p), ("rank", c.c_int), ("padding", c.c_int),
+                ("channel", c.c_uint8), ("timer", c.c_uint64), ("more", c.c_uint8 * 72)]
+def now():
+    return c.c_uint64(time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW))
+context, handle, mask = c.c_void_p(), c.c_void_p(), c.c_int()
+assert init(c.byref(context), 42, c.byref(mask), b"job", 1, ranks, rank, None) == 0
+for i in range(count):
+    one = Collective(2, None, 0, i, b"AllReduce", None, None, 1024, 0, b"ncclFloat32", 2, 16, b"RING", b"SIMPLE")
+    assert start(context, c.byref(handle), c.byref(one)) == 0 and stop(handle) == 0
+    if handle:
+        assert start(context, c.byref(handle), c.byref(Channel(64, handle, 0, 0, 1, now()))) == 0
+        assert enter(handle, 22, c.byref(now())) == 0 and stop(handle) == 0
+    time.sleep(rest)
+if end == "kill":
+    time.sleep(1) # five times the writer's period
+    os.kill(os.getpid(), signal.SIGKILL)
+sys.exit(int(end))
+"""
+
+
+class Record(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.program = self.folder / "program.py"
+        self.program.write_text(PROGRAM)
+
+    def job(self, *options, ranks=1, count=3, rest=0, end=0, launcher=(), **environment):
+        arguments = [str(one) for one in (ranks, count, rest, end)]
+        return self.run_program("record", *options, "--", sys.executable, str(self.program), *arguments,
+                                launcher=launcher, **environment)
+
+    def operations(self, folder="job"):
+        """Collectives that each rank launched, by rank."""
+        done = self.run_program("export", folder, "--csv", "tables", "--force")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.folder / "tables/nccl_operation.csv", newline="") as rows:
+            return dict(collections.Counter(int(row["rank"]) for row in csv.DictReader(rows)))
+
+    def findings(self, folder):
+        """What the report says of a capture, by id."""
+        done = self.run_program("report", folder, "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return {one["id"]: one["values"] for one in json.loads(done.stdout)["findings"]}
+
+    def test_a_program_is_recorded_and_ends_as_without(self):
+        done = self.job(end=7)
+
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn(f"ncclprobe report {self.folder.resolve()}/job/", done.stderr)
+        self.assertEqual(self.operations(), {0: 3})
+        self.assertEqual(self.findings("job")["recorder"]["level"], "kernels")
+        self.assertEqual(self.job("-o", "killed", end="kill").returncode, -signal.SIGKILL)
+        self.assertEqual(self.operations("killed"), {0: 3})
+
+    def test_a_command_is_taken_as_it_is(self):
+        show = "import os, signal, sys; print(sys.argv[1:], os.environ['NCCLPROBE_CAPTURE'], " \
+               "signal.getsignal(signal.SIGXFSZ) is signal.SIG_IGN, sep='|')"
+        words = ["", "--level", "a b", "--", "$HOME"]
+        done = self.run_program("record", "--level", "full", "--", "sh", "-c", "trap '' XFSZ; exec \"$@\"", "-",
+                                sys.executable, "-c", show, *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.split("|")[:2], [str(words), "full"])
+        default = self.run_program("record", "--force", "--", "sh", "-c", "grep SigIgn /proc/$$/status")
+        self.assertEqual(int(default.stdout.split()[1], 16) >> (signal.SIGXFSZ - 1) & 1, 0)
+
+    def test_ranks_share_a_folder_that_the_next_job_does_not_overwrite(self):
+        def launched(*options, code):
+            done = self.job(*options, ranks=2, launcher=mpirun(2))
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertEqual(self.operations(), {0: 3, 1: 3})
+            self.assertEqual(len(list((self.folder / "job").glob("*.spool"))), 2)
+            return done.stderr
+
+        self.assertEqual(launched(code=0).count("recording"), 1)
+        self.assertIn("already holds a capture", launched(code=2))
+        launched("--force", code=0)
+
+    def test_limits_reach_the_plugin_and_the_report(self):
+        self.assertEqual(self.job("--for", "100ms", count=300, rest=0.001).returncode, 0)
+        found = self.findings("job")
+        self.assertIn("100 ms", found["not_traced"]["what"])
+        self.assertEqual(found["capture_stopped"]["operations"], 300 - self.operations()[0])
+
+        self.job("-o", "ring", "--last", "100ms", count=1500, rest=0.001, end="kill")
+        self.assertLess(self.operations("ring")[0], 1500)
+        with open(self.folder / "tables/nccl_operation.csv", newline="") as rows:
+            sequences = [int(row["sequence"]) for row in csv.DictReader(rows)]
+        self.assertEqual(sequences, list(range(sequences[0], 1500)))
+        self.assertEqual(self.findings("ring")["recorder"]["kept"], "the last 100 ms")
+        self.assertEqual(len(list((self.folder / "ring").glob("*.spool"))), 4)
+
+    def test_what_cannot_be_recorded_is_refused(self):
+        for arguments, code, words, environment in (
+                (["--", "true"], 2, "NCCL_PROFILER_PLUGIN is set to libother.so", {"NCCL_PROFILER_PLUGIN": "libother.so"}),
+                (["--", "/no/such/program"], 127, "cannot start /no/such/program", {}),
+                (["--force", "--", str(self.folder)], 126, "cannot start", {}),
+                (["-o", "a:b", "--", "true"], 2, "contains : or ;", {}),
+                (["true"], 2, "write -- before the command", {}),
+                ([], 2, "the command to record is missing", {}),
+                (["--max-size", "1M", "--", "true"], 2, "it must be 16M or more", {}),
+                (["--for", "1s", "--last", "1s", "--", "true"], 2, "excludes", {}),
+                (["--print-env", "--", "true"], 2, "--print-env takes no command", {})):
+            with self.subTest(arguments):
+                done = self.run_program("record", *arguments, **environment)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(words, " ".join(done.stderr.split()))
+        self.job()
+        again = self.job()
+        self.assertEqual(again.returncode, 2)
+        self.assertIn("already holds a capture", again.stderr)
+        self.assertEqual(self.job("--force").returncode, 0)
+        self.assertEqual(len(list((self.folder / "job").glob("*.spool"))), 1)
+
+    def test_a_job_without_nccl_leaves_an_empty_capture(self):
+        self.assertEqual(self.run_program("record", "--", "true").returncode, 0)
+        done = self.run_program("report", "job")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no process of the job recorded anything", " ".join(done.stderr.split()))
+
+    def test_a_launcher_that_cannot_be_wrapped_gets_the_variables(self):
+        folder = "with a blank"
+        printed = self.run_program("record", "--print-env", "-o", folder, LD_LIBRARY_PATH="/usr/lib").stdout
+        done = subprocess.run(["sh", "-c", printed + "env"], env=self.environment | {"LD_LIBRARY_PATH": "/usr/lib"},
+                              capture_output=True, text=True, check=True)
+        variables = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+        job = self.folder.resolve() / folder
+        self.assertEqual(variables["NCCL_PROFILER_PLUGIN"], LIBRARY)
+        self.assertEqual(variables["NCCLPROBE_CAPTURE_DIR"], str(job))
+        first, ours = variables["LD_LIBRARY_PATH"].split(":")
+        self.assertEqual(first, "/usr/lib")
+        self.assertEqual(os.listdir(ours), [LIBRARY])
+        self.assertTrue(os.path.samefile(f"{ours}/{LIBRARY}", BIN / f"../lib/{LIBRARY}"))
+
+
+if __name__ == "__main__":
+    unittest.main()
