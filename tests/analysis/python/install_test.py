@@ -52,8 +52,9 @@ class Installation(unittest.TestCase):
 
     def test_its_version_is_that_of_ncclprobe(self):
         versions = [re.search(pattern, (ROOT / file).read_text())[1] for file, pattern in (
-            ("CMakeLists.txt", r"project\(ncclprobe VERSION ([\d.]+)"), ("analysis/python/pyproject.toml", r'\nversion = "([\d.]+)"'))]
-        self.assertEqual(*versions)
+            ("CMakeLists.txt", r"project\(ncclprobe VERSION ([\d.]+)"), ("analysis/python/pyproject.toml", r'\nversion = "([\d.]+)"'),
+            ("CITATION.cff", r"\nversion: ([\d.]+)"))]
+        self.assertEqual(len(set(versions)), 1, versions)
 
 
 if __name__ == "__main__":
