@@ -203,6 +203,10 @@ std::vector<ChainLink> software_chain(const Case& one) {
       if (const model::Library* library = survey.inventory.library(name))
         add({part, library->version, library->path, library->problem, {}}, survey.ranks);
   for (const model::Survey& survey : one.surveys)
+    if (!survey.worker_program.empty())
+      add({"worker", survey.worker_program, "chosen: " + survey.worker_chosen_because, "", {}},
+          survey.ranks);
+  for (const model::Survey& survey : one.surveys)
     if (!survey.mpi.empty())
       add({"MPI", survey.mpi, "", "", {}}, survey.ranks);
   return chain;

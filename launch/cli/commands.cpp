@@ -6,7 +6,6 @@
 #include "base/console.h"
 #include "base/exit_code.h"
 #include "base/similar_words.h"
-#include "base/version.h"
 #include "launch/cli/common/nccl_tests_words.h"
 #include "launch/cli/doctor/doctor_command.h"
 #include "launch/cli/help/help_command.h"
@@ -20,6 +19,7 @@
 #include "launch/cli/topo/topo_command.h"
 #include "launch/cli/tune/tune_command.h"
 #include "launch/cli/variables/variables_command.h"
+#include "launch/cli/version/show_version.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -41,12 +41,6 @@ int become(const std::filesystem::path& program, std::vector<std::string> argume
               fmt::format("ncclprobe: cannot start {}: {}; it belongs beside ncclprobe\n",
                           program.string(), std::strerror(errno)));
   return base::k_exit_environment;
-}
-
-int show_version(const World& world) {
-  if (!base::print(base::StandardStream::out, fmt::format("ncclprobe {}\n", base::version())))
-    return base::k_exit_output;
-  return become(world.program_folder / "ncclprobe-worker", {"--version"});
 }
 
 std::vector<Usage> all_usages(const World& world) {

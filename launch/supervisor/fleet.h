@@ -62,4 +62,7 @@ std::unique_ptr<Fleet> make_local_fleet();
 // on destruction, MPI_Finalize. Errors: unavailable, with MPI's words.
 Result<std::unique_ptr<Fleet>> make_mpi_fleet(int* argc, char*** argv);
 
+// The MPI that this program is linked with: "Open MPI v4.1.4".
+std::string mpi_library();
+
 } // namespace ncclprobe::launch

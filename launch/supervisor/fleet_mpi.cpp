@@ -221,13 +221,7 @@ void MpiFleet::leave() {
 }
 
 std::string MpiFleet::description() const {
-  char words[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  MPI_Get_library_version(words, &length);
-  std::string text(words, static_cast<std::size_t>(length));
-  text = text.substr(0, text.find_first_of(",\n"));
-  std::ranges::replace(text, '\t', ' ');
-  return text;
+  return mpi_library();
 }
 
 void MpiFleet::post(int to, std::string bytes) {
@@ -463,6 +457,16 @@ std::optional<ClockReading> MpiFleet::compare_clocks() {
 }
 
 } // namespace
+
+std::string mpi_library() {
+  char words[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(words, &length); // also before MPI_Init
+  std::string text(words, static_cast<std::size_t>(length));
+  text = text.substr(0, text.find_first_of(",\n"));
+  std::ranges::replace(text, '\t', ' ');
+  return text;
+}
 
 Result<std::unique_ptr<Fleet>> make_mpi_fleet(int* argc, char*** argv) {
   // A supervisor must not map libcuda, because a wedged GPU would stop the run. Open MPI and the

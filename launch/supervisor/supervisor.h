@@ -27,6 +27,7 @@ struct WorkerProgram {
   std::vector<std::string> arguments;   // after argv[0]; the channel is descriptor 3
   std::vector<std::string> environment; // the inherited environment, complete ("NAME=value")
   Affinity affinity = Affinity::inherited;
+  std::string chosen_because = {}; // empty: there was no choice
 };
 
 // How a trial is going, for progress output. Called on the leader's thread; must be quick.

@@ -5,13 +5,17 @@
 // starts it.
 #include "base/console.h"
 #include "base/exit_code.h"
+#include "base/json_document.h"
 #include "base/log.h"
 #include "base/process_start.h"
+#include "base/program_facts.h"
 #include "base/resource_limits.h"
 #include "base/version.h"
+#include "host/host_backend.h"
 #include "launch/worker/inventory.h"
 #include "launch/worker/survey.h"
 #include "launch/worker/trial.h"
+#include "nvidia/driver_version.h"
 #include "nvidia/factory.h"
 #include "topology/read/hwloc_source.h"
 
@@ -78,12 +82,39 @@ int print_hwloc_xml() {
                                                              : base::k_exit_internal;
 }
 
-// ncclprobe-worker --version | --hwloc-xml
+// What `--version` shows; ncclprobe reads it as JSON.
+int print_version(bool as_json) {
+  base::ProgramFacts facts = base::common_facts();
+  model::HostInventory host;
+  host::describe(host);
+  if (const model::Library* gloo = host.library("gloo"))
+    facts.gloo = gloo->version;
+  facts.nvidia_backend = nvidia::build_description();
+  facts.nvidia_headers = nvidia::header_versions();
+  return base::print(base::StandardStream::out,
+                     as_json ? base::write_json(facts) : base::in_lines(facts))
+             ? base::k_exit_ok
+             : base::k_exit_output;
+}
+
+// The newest CUDA that this host's driver supports, such as 13000, or why that is unknown.
+// ncclprobe chooses a worker by it.
+int print_cuda_driver() {
+  const nvidia::DriverVersion driver = nvidia::driver_version();
+  return base::print(base::StandardStream::out,
+                     driver.cuda ? fmt::format("{}\n", *driver.cuda) : driver.problem + "\n")
+             ? base::k_exit_ok
+             : base::k_exit_output;
+}
+
+// ncclprobe-worker --version [--format json] | --cuda-driver | --hwloc-xml
 // ncclprobe-worker [--no-gpus | --links] [--library NAME=PATH]... [--inventory | --survey SCOPE]
 //                  [--python PATH]
 struct Arguments {
   bool known = true;
   bool version = false;
+  bool as_json = false;
+  bool cuda_driver = false;
   bool hwloc_xml = false;
   bool inventory = false;
   std::optional<model::SurveyScope> survey;
@@ -98,6 +129,10 @@ Arguments read_arguments(int argc, char** argv) {
     std::string word = argv[i];
     if (word == "--version")
       arguments.version = true;
+    else if (word == "--format" && i + 1 < argc && std::string_view(argv[i + 1]) == "json")
+      arguments.as_json = ++i > 0;
+    else if (word == "--cuda-driver")
+      arguments.cuda_driver = true;
     else if (word == "--hwloc-xml")
       arguments.hwloc_xml = true;
     else if (word == "--inventory")
@@ -126,12 +161,10 @@ Arguments read_arguments(int argc, char** argv) {
 int main(int argc, char** argv) {
   base::prepare_process();
   Arguments arguments = read_arguments(argc, argv);
-  if (arguments.version) {
-    const bool shown = base::print(base::StandardStream::out,
-                                   fmt::format("ncclprobe-worker {}\nnvidia backend: {}\n",
-                                               base::version(), nvidia::build_description()));
-    return shown ? base::k_exit_ok : base::k_exit_output;
-  }
+  if (arguments.version)
+    return print_version(arguments.as_json);
+  if (arguments.cuda_driver)
+    return print_cuda_driver();
   if (arguments.hwloc_xml)
     return print_hwloc_xml();
   if (!has_channel() || !arguments.known) {

@@ -40,6 +40,10 @@ std::string_view version() {
   return NCCLPROBE_VERSION;
 }
 
+std::string_view compiler() {
+  return NCCLPROBE_COMPILER;
+}
+
 std::string build_id() {
   std::string id;
   // The program itself is visited first.

@@ -10,6 +10,9 @@ namespace ncclprobe::base {
 // "0.1.0", from CMake's project().
 std::string_view version();
 
+// "GNU 12.2.0, Release".
+std::string_view compiler();
+
 // The linker's hash of this program, 12 hexadecimal digits: equal only for equal builds. Empty if
 // the linker wrote none.
 std::string build_id();

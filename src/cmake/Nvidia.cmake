@@ -132,12 +132,21 @@ target_include_directories(ncclprobe_nvidia_headers SYSTEM INTERFACE
   ${NCCLPROBE_CUDART_INCLUDE} ${NCCLPROBE_NCCL_INCLUDE} ${NCCLPROBE_CUPTI_INCLUDE}
   ${NCCLPROBE_CUBLAS_INCLUDE})
 
-# For the summary that CMake prints at the end, and for build_description().
-file(STRINGS ${NCCLPROBE_NCCL_INCLUDE}/nccl.h nccl_numbers REGEX "#define NCCL_(MAJOR|MINOR|PATCH) ")
-string(REGEX REPLACE "[^0-9;]" "" nccl_numbers "${nccl_numbers}")
-string(REPLACE ";" "." nccl_numbers "${nccl_numbers}")
+# For the summary that CMake prints at the end, and for what `--version` says of the backend.
+function(ncclprobe_header_version variable file pattern)
+  set(numbers "")
+  if(EXISTS ${file})
+    file(STRINGS ${file} numbers REGEX "#define ${pattern} ")
+  endif()
+  string(REGEX REPLACE "[^0-9;]" "" numbers "${numbers}")
+  string(REPLACE ";" "." numbers "${numbers}")
+  set(${variable} "${numbers}" CACHE INTERNAL "")
+endfunction()
+ncclprobe_header_version(NCCLPROBE_NCCL_VERSION ${NCCLPROBE_NCCL_INCLUDE}/nccl.h "NCCL_(MAJOR|MINOR|PATCH)")
+ncclprobe_header_version(NCCLPROBE_CUPTI_VERSION ${NCCLPROBE_CUPTI_INCLUDE}/cupti_version.h "CUPTI_API_VERSION")
+ncclprobe_header_version(NCCLPROBE_CUBLAS_VERSION ${NCCLPROBE_CUBLAS_INCLUDE}/cublas_api.h "CUBLAS_VER_(MAJOR|MINOR|PATCH)")
 set(NCCLPROBE_CUDA_VERSION ${CMAKE_CUDA_COMPILER_VERSION} CACHE INTERNAL "")
 list(JOIN architectures "," architectures)
 set(NCCLPROBE_CUDA_ARCHITECTURES "${architectures}+PTX" CACHE INTERNAL "")
-set(NCCLPROBE_NCCL_HEADER "${NCCLPROBE_NCCL_INCLUDE}/nccl.h (${nccl_numbers})" CACHE INTERNAL "")
+set(NCCLPROBE_NCCL_HEADER "${NCCLPROBE_NCCL_INCLUDE}/nccl.h (${NCCLPROBE_NCCL_VERSION})" CACHE INTERNAL "")
 set(NCCLPROBE_CUPTI_HEADER "${NCCLPROBE_CUPTI_INCLUDE}/cupti.h" CACHE INTERNAL "")

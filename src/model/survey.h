@@ -230,13 +230,17 @@ struct Survey {
                        // without GPUs
   std::string worker_problem;   // why the worker does not answer at all: nothing was examined
   bool worker_mismatch = false; // the reason is a worker of another version
+  // Of a package with several workers; empty otherwise.
+  std::string worker_program; // "ncclprobe-worker-cuda13"
+  std::string worker_chosen_because;
   bool operator==(const Survey&) const = default;
 
   const Setting* variable(std::string_view name) const;
 };
 NCCLPROBE_PARTLY_LENIENT_FIELDS(Survey, (inventory, process),
                                 (ranks, mpi, ncclprobe, taken_utc, host, health, health_problem,
-                                 problem, worker_problem, worker_mismatch))
+                                 problem, worker_problem, worker_mismatch, worker_program,
+                                 worker_chosen_because))
 
 // What a worker examines for a survey.
 enum class SurveyScope {

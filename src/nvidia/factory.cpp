@@ -34,4 +34,9 @@ std::string build_description() {
   return "CUDA " NCCLPROBE_CUDA_VERSION ", architectures " NCCLPROBE_CUDA_ARCHITECTURES;
 }
 
+std::string header_versions() {
+  return "NCCL " NCCLPROBE_NCCL_VERSION ", CUPTI " NCCLPROBE_CUPTI_VERSION
+         ", cuBLAS " NCCLPROBE_CUBLAS_VERSION;
+}
+
 } // namespace ncclprobe::nvidia

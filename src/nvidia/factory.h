@@ -36,4 +36,8 @@ void examine_health(model::Survey& survey, const backend::Options& options = {})
 // "CUDA 13.0.88, architectures 75,80,90+PTX", or "not built: configure with -DNCCLPROBE_NVIDIA=ON".
 std::string build_description();
 
+// The headers that the backend was compiled with: "NCCL 2.30.7, CUPTI 130000, cuBLAS 13.0.2". Empty
+// without it.
+std::string header_versions();
+
 } // namespace ncclprobe::nvidia

@@ -3,7 +3,16 @@
 
 #include "store/hdf5_handle.h"
 
+#include "store/run_file.h"
+
 namespace ncclprobe::store {
+
+std::string hdf5_version() {
+  unsigned major = 0, minor = 0, release = 0;
+  if (H5get_libversion(&major, &minor, &release) < 0)
+    return {};
+  return fmt::format("{}.{}.{}", major, minor, release);
+}
 
 void prepare_hdf5() {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);

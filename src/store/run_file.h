@@ -15,6 +15,9 @@
 // place. Then the folder is removed.
 namespace ncclprobe::store {
 
+// Of the library that is loaded: "1.10.8".
+std::string hdf5_version();
+
 // Where the parts of a run file lie.
 std::filesystem::path parts_folder(const std::filesystem::path& run_file);
 

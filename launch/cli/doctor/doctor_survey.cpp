@@ -43,6 +43,10 @@ model::Survey survey_here(const World& world, const DoctorOptions& options,
   }
   found.mpi = started_by_launcher(world) ? job.fleet->description() : "";
   found.ncclprobe = base::version_and_build();
+  if (!job.worker.chosen_because.empty() && program.path == job.worker.path) {
+    found.worker_program = program.path.filename();
+    found.worker_chosen_because = job.worker.chosen_because;
+  }
   found.ranks = {job.fleet->rank()};
   return found;
 }

@@ -19,9 +19,7 @@ namespace {
 using analysis::NodeInQuestion;
 
 Result<NodeInQuestion> this_host(const World& world) {
-  launch::WorkerProgram worker;
-  worker.path = world.program_folder / "ncclprobe-worker";
-  worker.environment = world.environment;
+  const launch::WorkerProgram worker = worker_program(world);
   NCCLPROBE_TRY_ASSIGN(const model::HostInventory host,
                        launch::take_inventory(worker, k_inventory_patience));
   if (host.gpus.empty())

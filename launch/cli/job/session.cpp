@@ -10,6 +10,7 @@
 #include "launch/cli/job/nccl_places.h"
 #include "launch/cli/job/plan_file.h"
 #include "launch/cli/job/resume.h"
+#include "launch/cli/job/worker_choice.h"
 #include "launch/cli/job/workload_job.h"
 #include "launch/supervisor/cpu_list.h"
 
@@ -225,8 +226,12 @@ launch::SupervisorReport report_of_this_host(const World& world) {
 }
 
 launch::WorkerProgram worker_program(const World& world) {
-  return {
-      world.program_folder / "ncclprobe-worker", {}, world.environment, affinity_of_workers(world)};
+  WorkerChoice choice = choose_worker(world.program_folder, world.environment);
+  return {std::move(choice.program),
+          {},
+          world.environment,
+          affinity_of_workers(world),
+          std::move(choice.because)};
 }
 
 launch::WorkerProgram with_libraries(launch::WorkerProgram program,

@@ -32,6 +32,7 @@ inline constexpr std::chrono::seconds k_inventory_patience{120};
 // Joins the supervisors of a run. Uses MPI only if a launcher started us. Errors: unavailable.
 Result<std::unique_ptr<launch::Fleet>> join_fleet(const World& world);
 launch::SupervisorReport report_of_this_host(const World& world);
+// Chooses the worker (worker_choice.h), which may start one.
 launch::WorkerProgram worker_program(const World& world);
 // `program`, set to load these libraries; or another program in its place (`worker`).
 launch::WorkerProgram with_libraries(launch::WorkerProgram program,

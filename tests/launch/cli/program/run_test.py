@@ -228,7 +228,7 @@ class Run(ProgramTest):
         done = self.run_program("--version")
         self.assertEqual(done.returncode, 0)
         self.assertRegex(done.stdout, r"ncclprobe \d+\.\d+\.\d+")
-        self.assertIn("nvidia backend:", done.stdout)
+        self.assertRegex(done.stdout, r"\n  nvidia backend +\S")
 
 
 class RunUnderMpi(ProgramTest):

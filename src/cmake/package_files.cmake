@@ -1,0 +1,51 @@
+# Run by cpack between installation and packing. A .deb gets the names of the packages that it needs; a .tar.gz gets
+# the libraries themselves.
+set(root ${CPACK_TEMPORARY_INSTALL_DIRECTORY})
+if(CPACK_GENERATOR STREQUAL "DEB")
+  set(root ${root}/usr)
+endif()
+file(GLOB programs ${root}/bin/ncclprobe*)
+list(FILTER programs EXCLUDE REGEX "/ncclprobe-mpi$") # its MPI is that of the launcher
+if(NOT programs)
+  message(FATAL_ERROR "package_files.cmake: no programs in ${root}/bin")
+endif()
+
+function(run_or_stop output)
+  execute_process(COMMAND ${ARGN} WORKING_DIRECTORY ${CPACK_TOPLEVEL_DIRECTORY} OUTPUT_VARIABLE text
+    ERROR_VARIABLE problem RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "package_files.cmake: ${ARGN}: ${problem}")
+  endif()
+  set(${output} "${text}" PARENT_SCOPE)
+endfunction()
+
+if(CPACK_GENERATOR STREQUAL "DEB")
+  # They belong to the .tar.gz.
+  foreach(program ${programs} ${root}/bin/ncclprobe-mpi)
+    file(RPATH_REMOVE FILE ${program})
+  endforeach()
+  file(WRITE ${CPACK_TOPLEVEL_DIRECTORY}/debian/control "Source: ncclprobe\n\nPackage: ncclprobe\nArchitecture: any\n")
+  run_or_stop(found dpkg-shlibdeps -O -dDepends ${programs} -dRecommends ${root}/bin/ncclprobe-mpi)
+  file(REMOVE_RECURSE ${CPACK_TOPLEVEL_DIRECTORY}/debian)
+  string(REGEX MATCH "shlibs:Depends=([^\n]*)" ignored "${found}")
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "${CMAKE_MATCH_1}")
+  string(REGEX MATCH "shlibs:Recommends=([^\n]*)" ignored "${found}")
+  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "openmpi-bin, ${CMAKE_MATCH_1}")
+  return()
+endif()
+
+# What each Linux has, and what would harm libraries that are loaded later (NCCL, the driver) if it was older than
+# theirs, stays out: the C and C++ runtimes.
+file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${programs}
+  RESOLVED_DEPENDENCIES_VAR libraries UNRESOLVED_DEPENDENCIES_VAR missing
+  PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|resolv|util|stdc\\+\\+|gcc_s|mpi|mpi_.*|open-rte|open-pal)\\.so"
+  DIRECTORIES /usr/lib /usr/local/lib)
+if(missing)
+  message(FATAL_ERROR "package_files.cmake: these libraries were not found: ${missing}")
+endif()
+file(MAKE_DIRECTORY ${root}/lib/ncclprobe)
+foreach(library ${libraries})
+  get_filename_component(name ${library} NAME) # as programs name it
+  file(REAL_PATH ${library} file)
+  file(COPY_FILE ${file} ${root}/lib/ncclprobe/${name})
+endforeach()
