@@ -35,6 +35,7 @@ packages_optional=(
   mold # links the many test programs faster
   ccache # compiles again only what changed, in any checkout
   iproute2 # several hosts made of namespaces
+  debootstrap # packages are tried in clean installations
   python3-matplotlib # the Python package's plots
   python3-venv python3-setuptools python3-wheel # installs the Python package into a virtual environment
   jupyter-nbconvert python3-ipykernel # runs the notebook in examples/

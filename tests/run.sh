@@ -4,7 +4,7 @@
 
 # The whole check of a checkout: packages, build, format, tests. The last line says how many tests passed,
 # failed and were skipped; the exit code is 0 only if tests ran, none failed, no fuzzer found
-# anything (--full) and the format is right.
+# anything and the packages work (both --full), and the format is right.
 set -euo pipefail
 
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -13,7 +13,8 @@ cd "$source_dir"
 usage() {
   cat <<END
 Usage: tests/run.sh [--full] [--host | --nvidia]
-  --full    the slow tests too, the benchmarks compiled, all tests once more with AddressSanitizer and UBSan, and the fuzzers
+  --full    the slow tests too, the benchmarks compiled, all tests once more with AddressSanitizer and UBSan, the fuzzers, and packages in
+            clean installations of Debian (as root)
   --host    build without the NVIDIA backend even if nvcc is there
   --nvidia  build with it, and stop if that cannot be done
   --help    print this and stop
@@ -95,6 +96,14 @@ if [ "$full" = yes ]; then
   else
     echo "fuzz: not run, there is no clang++"
   fi
+fi
+
+# Builds them again, in clean installations of Debian.
+if [ "$full" = yes ]; then
+  echo "== packages"
+  code=0
+  tests/install/check_packages.sh || code=$?
+  [ "$code" = 0 ] || [ "$code" = 77 ] || trouble=yes
 fi
 
 if ! python3 tests/support/count_results.py "${results[@]}"; then
