@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <new>
 
 namespace ncclprobe::nvidia {
 namespace {
@@ -118,7 +119,12 @@ void ActivitySession::configure(model::TraceLevel level) {
   set(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, k_device_buffers, "limit its buffers");
   set(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, std::uint8_t{1}, "take zeroed buffers");
   if (buffers_of_process == nullptr)
-    buffers_of_process = new ActivityBuffers(k_buffers, k_buffer_bytes);
+    try {
+      buffers_of_process = new ActivityBuffers(k_buffers, k_buffer_bytes);
+    } catch (const std::bad_alloc&) {
+      raise(Errc::unavailable, "no {} MiB of memory for the trace's buffers",
+            k_buffers * k_buffer_bytes >> 20);
+    }
   buffers_ = buffers_of_process;
   if (!cupti.bears_refusal())
     next_of_spare = cupti.next_record;

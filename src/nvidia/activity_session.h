@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "plugin/cuda/activity_buffers.h"
+
 #include "model/trial.h"
-#include "nvidia/activity_buffers.h"
 #include "nvidia/activity_library.h"
 #include "nvidia/traced_calls.h"
 
 namespace ncclprobe::nvidia {
+
+using plugin::ActivityBuffers;
 
 // CUPTI recording into our buffers, from the constructor until the process ends. Its callbacks have
 // no user pointer, so the buffers are never freed. Throws Errc::unsupported with the reason: a

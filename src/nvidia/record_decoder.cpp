@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <cxxabi.h>
 #include <memory>
 
 namespace ncclprobe::nvidia {
@@ -16,24 +15,7 @@ using trace::SynchronizationKind;
 
 namespace {
 
-// Kernels of kernels.cu that belong to the measurement, not to the measured work.
-constexpr std::array<std::string_view, 5> k_own_kernels{"fill", "compare", "spin", "take_larger",
-                                                        "answer_clock"};
 constexpr std::uint16_t k_most_streams = UINT16_MAX - 1;
-
-bool is_own(std::string_view name) {
-  constexpr std::string_view k_space = "ncclprobe::nvidia::";
-  constexpr std::string_view k_nameless = "(anonymous namespace)";
-  if (!name.starts_with(k_space))
-    return false;
-  name.remove_prefix(k_space.size());
-  if (name.starts_with(k_nameless))
-    name.remove_prefix(k_nameless.size());
-  name = name.substr(0, name.find('('));
-  if (std::size_t colons = name.rfind("::"); colons != std::string_view::npos)
-    name.remove_prefix(colons + 2);
-  return std::ranges::find(k_own_kernels, name) != k_own_kernels.end();
-}
 
 CopyKind copy_kind(std::uint8_t told) {
   switch (told) {
@@ -103,27 +85,6 @@ std::uint32_t product(std::int32_t x, std::int32_t y, std::int32_t z) {
 }
 
 } // namespace
-
-KernelName kernel_name(const char* told) {
-  KernelName name;
-  name.text = told == nullptr ? "" : told;
-  if (name.text.starts_with("_Z")) {
-    int status = 0;
-    std::unique_ptr<char, decltype(&std::free)> readable(
-        abi::__cxa_demangle(told, nullptr, nullptr, &status), &std::free);
-    if (status == 0 && readable)
-      name.text = readable.get();
-  }
-  if (name.text.starts_with("void ")) // of templates
-    name.text.erase(0, 5);
-  // ncclDevKernel_AllReduce_Sum_f32_RING_LL, ncclSymkDevKernel_..., before 2.19 ncclKernel_...
-  std::string_view function = std::string_view(name.text).substr(0, name.text.find_first_of("(<"));
-  name.communication = function.starts_with("nccl") &&
-                       function.find("::") == std::string_view::npos &&
-                       function.find("Kernel") != std::string_view::npos;
-  name.own = is_own(name.text);
-  return name;
-}
 
 RecordDecoder::RecordDecoder(model::TraceLevel level, trace::SpoolWriter& spool,
                              std::map<int, int> rank_of_device, const OperationLog& operations,

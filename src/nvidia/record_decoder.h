@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "plugin/cuda/kernel_name.h"
 #include "trace/rows.h"
 #include "trace/spool_writer.h"
 
@@ -20,13 +21,8 @@
 
 namespace ncclprobe::nvidia {
 
-// The contents of a kernel's name.
-struct KernelName {
-  std::string text; // for people
-  bool communication = false;
-  bool own = false; // a kernel of kernels.cu: measurement overhead unless a schedule asks for it
-};
-KernelName kernel_name(const char* told);
+using plugin::kernel_name;
+using plugin::KernelName;
 
 // Converts CUPTI's records into rows and writes them table by table after each buffer. Needs no
 // GPU. One thread at a time.

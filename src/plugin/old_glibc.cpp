@@ -36,6 +36,7 @@ constexpr int k_stat_version = 0;
 NCCLPROBE_OLDEST(int, pthread_create,
                  (unsigned long* thread, const void* attributes, void* (*run)(void*), void* with),
                  (thread, attributes, run, with))
+NCCLPROBE_OLDEST(int, pthread_detach, (unsigned long thread), (thread))
 NCCLPROBE_OLDEST(int, pthread_join, (unsigned long thread, void** result), (thread, result))
 NCCLPROBE_OLDEST(int, pthread_once, (int* control, void (*run)()), (control, run))
 NCCLPROBE_OLDEST(int, __pthread_key_create, (unsigned* key, void (*end)(void*)), (key, end))

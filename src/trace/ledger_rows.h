@@ -80,9 +80,11 @@ constexpr auto columns(ClockRow) {
 }
 
 // Values of FactRow::name that readers look for.
-inline constexpr std::string_view k_missing = "missing";   // requested data that is missing
-inline constexpr std::string_view k_level = "level";       // of a captured job
-inline constexpr std::string_view k_kept = "kept";         // only this part of a captured job
+inline constexpr std::string_view k_missing = "missing"; // requested data that is missing
+inline constexpr std::string_view k_level = "level";     // of a captured job
+inline constexpr std::string_view k_kept = "kept";       // only this part of a captured job
+inline constexpr std::string_view k_kernels =
+    "kernels"; // how kernels of a captured job are recorded
 inline constexpr std::string_view k_left_out = "left_out"; // operations, after a limit
 // /provenance: the programs and devices that produced a rank's rows; a name may occur more than
 // once

@@ -12,9 +12,10 @@
 namespace ncclprobe::trace {
 
 // All row types, for code that processes every table.
-using AllRows = std::tuple<SpanRow, OperationRow, KernelRow, CopyRow, StreamRow, ApiRow,
-                           SynchronizationRow, DeviceEventRow, OverheadRow, EnvironmentRow,
-                           CommunicatorRow, NcclOperationRow, NcclChannelRow, NcclStepRow,
-                           NcclNetworkRow, LossRow, LongRow, ClockRow, FactRow, NcclOpenRow>;
+using AllRows =
+    std::tuple<SpanRow, OperationRow, KernelRow, CopyRow, StreamRow, ApiRow, SynchronizationRow,
+               DeviceEventRow, OverheadRow, EnvironmentRow, CommunicatorRow, NcclOperationRow,
+               NcclChannelRow, NcclStepRow, NcclNetworkRow, LossRow, LongRow, ClockRow, FactRow,
+               NcclOpenRow, KernelWindowRow, PhaseRow>;
 
 } // namespace ncclprobe::trace

@@ -13,6 +13,7 @@ namespace {
 // Less would not hold what is written at once.
 constexpr std::uint64_t k_least_bytes = 16 << 20;
 constexpr std::uint64_t k_longest_s = 1'000'000'000;
+constexpr std::uint64_t k_most_steps = 1'000'000'000;
 
 // A whole number above 0 and its unit, which is empty if there is none.
 struct Quantity {
@@ -40,6 +41,12 @@ std::optional<std::uint64_t> nanoseconds(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<std::uint64_t> steps(std::string_view text) {
+  const auto read = quantity(text);
+  return read && read->unit.empty() && read->number <= k_most_steps ? std::optional(read->number)
+                                                                    : std::nullopt;
+}
+
 std::optional<std::uint64_t> bytes(std::string_view text) {
   const auto read = quantity(text);
   return read && read->unit.empty() && read->number >= k_least_bytes ? std::optional(read->number)
@@ -60,7 +67,9 @@ std::variant<Limits, std::string> limits_of(const char* (*value_of)(const char* 
        {Variable{"NCCLPROBE_CAPTURE_FOR", &limits.for_ns, nanoseconds, "60s or 500ms"},
         Variable{"NCCLPROBE_CAPTURE_LAST", &limits.last_ns, nanoseconds, "30s or 500ms"},
         Variable{"NCCLPROBE_CAPTURE_MAX_BYTES", &limits.most_bytes, bytes,
-                 "a number of bytes, at least 16777216"}}) {
+                 "a number of bytes, at least 16777216"},
+        Variable{"NCCLPROBE_CAPTURE_STEPS", &limits.steps, steps, "a number of steps"},
+        Variable{"NCCLPROBE_CAPTURE_EVERY", &limits.every, steps, "a number of steps"}}) {
     const char* text = value_of(one.name);
     if (text == nullptr || *text == '\0')
       continue;

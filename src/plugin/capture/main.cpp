@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "plugin/capture/limits.h"
+#include "plugin/cuda/kernel_recorder.h"
 #include "plugin/profiler/tracing.h"
 
 #include "base/printable.h"
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <unistd.h>
 #include <variant>
@@ -20,7 +22,8 @@
 // libncclprobe-profiler.so: the profiler plugin for programs that do not use
 // ncclprobe (NCCL_PROFILER_PLUGIN=.../libncclprobe-profiler.so). Each process writes a spool to
 // NCCLPROBE_CAPTURE_DIR; NCCLPROBE_CAPTURE=operations|kernels|full sets the level of detail;
-// limits.h has the variables of limits. With NCCLPROBE_CAPTURE_QUIET (ncclprobe record), only
+// limits.h has the variables of limits. NCCLPROBE_CAPTURE_CUDA=1 also records kernels, into a
+// second spool. With NCCLPROBE_CAPTURE_QUIET (ncclprobe record), only
 // problems are printed.
 namespace ncclprobe::plugin {
 namespace {
@@ -38,6 +41,11 @@ std::string host_name() {
 void say(const std::string& words) {
   const std::string line = "ncclprobe: " + base::escape_unsafe(words) + "\n";
   std::fputs(line.c_str(), stderr); // one write, because several ranks print at once
+}
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
 }
 
 class Capture {
@@ -81,9 +89,14 @@ public:
     if (within.last_ns != 0)
       spool_.note(rank, trace::k_kept, "the last " + time_in_words(within.last_ns));
     path.erase(path.rfind('.'));
-    start_tracing(spool_, detail, GpuClock::estimated, within, path + ".last");
-    const char* quiet = std::getenv("NCCLPROBE_CAPTURE_QUIET");
-    if (rank == 0 && (quiet == nullptr || *quiet == '\0'))
+    Limits own = within;
+    std::unique_ptr<KernelRecording> kernels;
+    if (is_set("NCCLPROBE_CAPTURE_CUDA")) {
+      own.most_bytes /= 2; // for each of both
+      kernels = std::make_unique<KernelRecorder>(rank, path + ".cuda.spool", own, say);
+    }
+    start_tracing(spool_, detail, GpuClock::estimated, own, path + ".last", std::move(kernels));
+    if (rank == 0 && !is_set("NCCLPROBE_CAPTURE_QUIET"))
       say("recording NCCL's operations (" + wanted + ") into " + absolute.string() +
           ", one file per process; view them with ncclprobe report " + absolute.string() + "/");
   }

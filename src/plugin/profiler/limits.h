@@ -12,6 +12,10 @@ struct Limits {
   std::uint64_t for_ns = 0;     // recording stops after this time
   std::uint64_t last_ns = 0;    // only the events of this last time are kept, or somewhat more
   std::uint64_t most_bytes = 0; // of the process's files together
+  // Recording stops after so many steps (StepCounter). With `every`, it goes on, and only kernels
+  // are limited: to this number of steps of every so many.
+  std::uint64_t steps = 0;
+  std::uint64_t every = 0;
 };
 
 // "30 s", "500 ms"

@@ -17,6 +17,17 @@ namespace {
 constexpr std::uint64_t k_first_look_ns = 1'000'000'000;
 constexpr std::uint64_t k_longest_look_ns = 10'000'000'000;
 
+// Equal for operations that do the same (FNV-1a).
+std::uint64_t signature_of(const OperationBegun& begun) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (std::uint64_t part :
+       {std::uint64_t{begun.communicator}, std::uint64_t{begun.function}, begun.count,
+        std::uint64_t{begun.data_type}, static_cast<std::uint64_t>(begun.peer),
+        static_cast<std::uint64_t>(begun.root)})
+    hash = (hash ^ part) * 0x100000001b3;
+  return hash;
+}
+
 } // namespace
 
 std::size_t TraceRows::take() {
@@ -125,6 +136,7 @@ void TraceRows::on(const CommunicatorMade& made) {
 }
 
 void TraceRows::on(const OperationBegun& begun) {
+  steps_.add(signature_of(begun));
   Operation& place = place_of(begun.id);
   settle(place); // of an operation whose enqueueing was never reported
   place.id = begun.id;

@@ -4,6 +4,7 @@
 
 #include "plugin/profiler/clock_bounds.h"
 #include "plugin/profiler/event_spools.h"
+#include "plugin/profiler/step_counter.h"
 #include "plugin/profiler/trace_events.h"
 #include "plugin/profiler/tracing.h"
 #include "trace/ledger_rows.h"
@@ -31,6 +32,7 @@ public:
   void write();
   // Rows were left out because of the limit of bytes.
   bool is_full() const { return is_full_; }
+  const StepCounter& steps() const { return steps_; }
   // The offsets of the GPUs' clocks since the last call, if they are to be estimated.
   void take_clock_readings();
   // The operations that are not over a second after they began. Call it often: it looks once a
@@ -102,6 +104,7 @@ private:
   std::array<trace::TextId, WordTable::k_words> texts_{}; // by word, in the current spool
   std::uint64_t texts_of_ = 0;                            // EventSpools::begun() then
   bool is_full_ = false;
+  StepCounter steps_;
   std::uint64_t rejected_ = 0;
   std::uint64_t next_look_ns_ = 0, look_rest_ns_ = 0; // of take_open()
   std::uint64_t losses_written_;

@@ -39,14 +39,18 @@ std::atomic<Detail> detail_wanted{Detail::channels};
 pid_t process = 0; // the process whose events are ours; asking each time would be a system call
 std::array<std::atomic<int>, 4096> members{};
 std::atomic<std::size_t> members_known{0};
+std::array<std::atomic<int>, 64> ranks_of_devices{}; // rank + 1; 0: unknown
+std::atomic<int> first_rank{0};
 
 // State of the writing thread, and of threads that flush; never used on NCCL's hot paths.
 struct Writing {
-  Writing(trace::SpoolWriter& whole, GpuClock clock, const Limits& wanted, std::string stem)
-      : spool(whole), limits(wanted),
+  Writing(trace::SpoolWriter& whole, GpuClock clock, const Limits& wanted, std::string stem,
+          std::unique_ptr<KernelRecording> with)
+      : spool(whole), limits(wanted), kernels(std::move(with)),
         rows(state, whole, clock, EventSpools(whole, wanted, std::move(stem))) {}
   trace::SpoolWriter& spool;
   Limits limits;
+  std::unique_ptr<KernelRecording> kernels;
   TraceRows rows;
   std::mutex mutex;                   // of rows
   std::atomic<std::uint32_t> stop{0}; // a futex
@@ -91,10 +95,19 @@ std::string limit_reached(const Writing& own, std::chrono::nanoseconds since_sta
   if (own.limits.for_ns != 0 &&
       static_cast<std::uint64_t>(since_start.count()) >= own.limits.for_ns)
     return "NCCL's operations after " + time_in_words(own.limits.for_ns) + ", the limit of time";
+  if (own.limits.steps != 0 && own.limits.every == 0 &&
+      own.rows.steps().steps() >= own.limits.steps)
+    return "NCCL's operations after " + std::to_string(own.limits.steps) +
+           " steps, the limit of steps";
   if (own.limits.last_ns == 0 && own.rows.is_full())
     return "NCCL's operations after " + std::to_string(own.limits.most_bytes) +
            " bytes, the limit of size";
   return "";
+}
+
+void show_progress(Writing& own, bool ended) {
+  if (own.kernels)
+    own.kernels->follow({own.rows.steps().is_known(), own.rows.steps().steps(), ended});
 }
 
 void write_until_stopped(Writing& own) {
@@ -117,6 +130,7 @@ void write_until_stopped(Writing& own) {
     }
     if (phase == Phase::ending && now >= end) {
       phase = Phase::ended;
+      show_progress(own, true);
       return write_rest(own);
     }
     if (const std::string left_out = limit_reached(own, now - start);
@@ -125,6 +139,7 @@ void write_until_stopped(Writing& own) {
       end = now + k_to_the_end;
       note(own, trace::k_missing, left_out);
     }
+    show_progress(own, phase != Phase::on);
     lock.unlock();
     rest_for(own, rest);
     lock.lock();
@@ -179,12 +194,12 @@ int global_rank_of(std::uint32_t index, std::uint64_t hash, int rank) {
 } // namespace
 
 void start_tracing(trace::SpoolWriter& spool, Detail detail, GpuClock clock, const Limits& limits,
-                   std::string stem) {
+                   std::string stem, std::unique_ptr<KernelRecording> kernels) {
   if (writing != nullptr)
     return;
   detail_wanted = detail;
   process = getpid();
-  auto made = std::make_unique<Writing>(spool, clock, limits, std::move(stem));
+  auto made = std::make_unique<Writing>(spool, clock, limits, std::move(stem), std::move(kernels));
   // Signals belong to the program: this thread handles none.
   sigset_t all;
   sigset_t before;
@@ -206,6 +221,7 @@ void stop_tracing() {
     return;
   const Phase before = phase.exchange(Phase::off);
   stop(*writing);
+  writing->kernels.reset();
   if (before != Phase::ended)
     write_rest(*writing);
   if (before != Phase::on)
@@ -225,6 +241,12 @@ void flush_tracing() {
 bool is_tracing() {
   const Phase now = phase.load(std::memory_order_relaxed);
   return now == Phase::on || now == Phase::ending;
+}
+
+int traced_rank_of_device(int device) {
+  const auto place = static_cast<std::size_t>(device);
+  const int known = place < ranks_of_devices.size() ? ranks_of_devices[place].load() : 0;
+  return known > 0 ? known - 1 : first_rank.load();
 }
 
 void set_operation(std::uint32_t id) {
@@ -254,6 +276,11 @@ Communicator* open_communicator(int interface, std::uint64_t hash, const char* n
   communicator.device = current_device();
   communicator.name.set(name);
   communicator.global_rank = global_rank_of(index, hash, rank);
+  if (index == 0)
+    first_rank = communicator.global_rank;
+  if (const auto place = static_cast<std::size_t>(communicator.device);
+      place < ranks_of_devices.size())
+    ranks_of_devices[place] = communicator.global_rank + 1;
   communicator.messages = new (std::nothrow)
       std::atomic<std::uint32_t>[2 * static_cast<std::size_t>(std::max(0, size))]();
   communicator.variables = new (std::nothrow) Variables(nccl_variables());

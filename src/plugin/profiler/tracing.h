@@ -3,10 +3,12 @@
 #pragma once
 
 #include "plugin/profiler/abi.h"
+#include "plugin/profiler/kernel_recording.h"
 #include "plugin/profiler/limits.h"
 #include "trace/spool_writer.h"
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -31,15 +33,19 @@ enum class GpuClock { read_elsewhere, estimated };
 // Throws what std::thread and new throw if there is no thread or no memory.
 //
 // At a limit, operations that NCCL begins later are left out. The spool says so: k_missing with the
-// reason at once, and k_left_out with their number in stop_tracing().
+// reason at once, and k_left_out with their number in stop_tracing(). `kernels` follows the job's
+// steps and ends before the rest; it may be null.
 void start_tracing(trace::SpoolWriter& spool, Detail detail,
                    GpuClock clock = GpuClock::read_elsewhere, const Limits& limits = {},
-                   std::string stem = {});
+                   std::string stem = {}, std::unique_ptr<KernelRecording> kernels = nullptr);
 // Writes everything that has arrived, then events that have begun but not ended, then the losses.
 void stop_tracing();
 // Writes everything that has arrived.
 void flush_tracing();
 bool is_tracing();
+// The global rank whose communicator uses this device of CUDA; that of the first communicator if
+// none does.
+int traced_rank_of_device(int device);
 
 // Later requests to NCCL belong to this trace::OperationRow::id; 0: to none.
 void set_operation(std::uint32_t id);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "nvidia/activity_buffers.h"
+#include "plugin/cuda/activity_buffers.h"
+
 #include "support/catch.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 #include <set>
 #include <thread>
 
-using ncclprobe::nvidia::ActivityBuffers;
+using ncclprobe::plugin::ActivityBuffers;
 using namespace std::chrono_literals;
 
 TEST_CASE("buffers are zeroed, distinct, and refused when all are out") {

@@ -10,10 +10,11 @@
 #include <semaphore>
 #include <vector>
 
-namespace ncclprobe::nvidia {
+namespace ncclprobe::plugin {
 
 // Memory for CUPTI's records. It is allocated once and kept, so a launch never waits for memory,
 // and neither side waits for a lock of the other. A buffer's states: free, with CUPTI, full, free.
+// Throws std::bad_alloc.
 class ActivityBuffers {
 public:
   ActivityBuffers(std::size_t count, std::size_t bytes_each);
@@ -66,4 +67,4 @@ private:
   std::atomic<std::size_t> in_use_{0};
 };
 
-} // namespace ncclprobe::nvidia
+} // namespace ncclprobe::plugin

@@ -1,14 +1,13 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "nvidia/activity_buffers.h"
-
-#include "base/error.h"
+#include "plugin/cuda/activity_buffers.h"
 
 #include <cstring>
+#include <new>
 #include <sys/mman.h>
 
-namespace ncclprobe::nvidia {
+namespace ncclprobe::plugin {
 
 ActivityBuffers::ActivityBuffers(std::size_t count, std::size_t bytes_each)
     : count_(count), bytes_each_(bytes_each), slots_(std::make_unique<Slot[]>(count)) {
@@ -16,8 +15,7 @@ ActivityBuffers::ActivityBuffers(std::size_t count, std::size_t bytes_each)
   void* memory = mmap(nullptr, count * bytes_each, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (memory == MAP_FAILED)
-    raise(Errc::unavailable, "no {} MiB of memory for the trace's buffers",
-          count * bytes_each >> 20);
+    throw std::bad_alloc();
   memory_ = static_cast<std::uint8_t*>(memory);
   for (std::size_t i = count; i > 0; --i)
     push_free(static_cast<std::uint32_t>(i - 1));
@@ -88,4 +86,4 @@ void ActivityBuffers::put_back(const Full& full) {
   --in_use_;
 }
 
-} // namespace ncclprobe::nvidia
+} // namespace ncclprobe::plugin

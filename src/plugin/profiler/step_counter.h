@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace ncclprobe::plugin {
+
+// Counts the steps of a job while it runs. Training repeats its operations in the same order, so a
+// period of the sequence is a step. Where in a step a period begins is not known; the analysis of
+// the trace finds it (analysis/job).
+//
+// A period is accepted once it was seen three times, and either explains half of what is remembered
+// or repeated for k_enough operations. So layers that repeat within a step are rarely taken for
+// steps. When the sequence breaks, the search begins again, and the count stays.
+class StepCounter {
+public:
+  static constexpr std::size_t k_remembered = 16384;
+  static constexpr std::size_t k_enough = 512;
+
+  // Equal numbers for operations that do the same.
+  void add(std::uint64_t signature);
+  // Whether the sequence repeats now.
+  bool is_known() const { return period_ > 0; }
+  std::size_t period() const { return period_; } // operations of a step; 0: unknown
+  std::uint64_t steps() const { return steps_; } // that are complete
+
+private:
+  std::uint64_t back(std::size_t before) const { // 0: the latest
+    return latest_[(added_ - 1 - before) % k_remembered];
+  }
+  std::size_t remembered() const;
+  void search();
+
+  std::vector<std::uint64_t> latest_ = std::vector<std::uint64_t>(k_remembered);
+  std::uint64_t added_ = 0;
+  std::uint64_t counted_until_ = 0; // operations that belong to counted steps, or to none
+  std::uint64_t next_search_ = 0;
+  std::uint64_t steps_ = 0;
+  std::size_t period_ = 0;
+};
+
+} // namespace ncclprobe::plugin
