@@ -131,8 +131,23 @@ TablePtr kinds_table(std::vector<KindRow> rows, const timeline::Timeline& timeli
     table.show(title, [=](Row row) { return in_unit(row.per_step(ns_of(row.sum.parts)), unit); });
   };
   part("communication_ns", "comm", [](auto& parts) { return parts.communication_ns; });
+  const bool has_kernels =
+      std::ranges::any_of(table.rows(), [](Row row) { return row.sum.steps_with_kernels > 0; });
+  if (has_kernels) {
+    table.add("steps_with_kernels", [](Row row) { return row.sum.steps_with_kernels; });
+    part("compute_ns", "compute", [](auto& parts) { return parts.compute_ns; });
+    part("hidden_ns", "hidden", [](auto& parts) { return parts.hidden_ns; });
+  }
   part("exposed_wait_ns", "wait", [](auto& parts) { return parts.exposed_wait_ns; });
   part("exposed_transfer_ns", "transfer", [](auto& parts) { return parts.exposed_transfer_ns; });
+  if (has_kernels) {
+    auto idle = [&](const char* key, const char* title, auto ns_of) {
+      table.add(key, [=](Row row) { return row.per_step(ns_of(row.sum.idle)); });
+      table.show(title, [=](Row row) { return in_unit(row.per_step(ns_of(row.sum.idle)), unit); });
+    };
+    idle("host_late_ns", "host late", [](auto& parts) { return parts.host_late_ns; });
+    idle("input_ns", "input", [](auto& parts) { return parts.input_ns; });
+  }
   table
       .add("parts",
            [texts = timeline.texts](Row row) {

@@ -156,10 +156,14 @@ Activities activities_of(const RankTrace& trace, const OperationIndex& operation
   Activities out;
   if (pass == Pass::everything)
     out.all.reserve(trace.kernels.size() + trace.copies.size());
-  add_device(trace.kernels, Table::kernel, {trace.long_durations, Table::kernel}, operations, pass,
-             out);
+  const bool in_windows = !trace.kernel_windows.empty();
+  if (!in_windows || pass == Pass::everything)
+    add_device(trace.kernels, Table::kernel, {trace.long_durations, Table::kernel}, operations,
+               pass, out);
+  if (in_windows)
+    std::erase_if(out.all, [](const auto& one) { return one.kind == Class::communication; });
   add_device(trace.copies, Table::copy, {trace.long_durations, Table::copy}, operations, pass, out);
-  if (trace.kernels.size() == 0 && !trace.nccl_operations.empty())
+  if ((in_windows || trace.kernels.size() == 0) && !trace.nccl_operations.empty())
     add_nccl(trace, operations, nccl, out);
   auto earlier = [](const DeviceActivity& a, const DeviceActivity& b) {
     return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns < b.end_ns;

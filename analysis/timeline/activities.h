@@ -85,7 +85,8 @@ NcclTimes nccl_times(const RankTrace& trace, const std::optional<ClockModel>& gp
 struct Activities {
   std::vector<DeviceActivity> all; // by start
   std::uint64_t without_times = 0; // left out
-  // No kernels were traced: NCCL's reports of its channels stand for communication.
+  // No kernels were traced, or only in windows: NCCL's reports of its channels stand for
+  // communication.
   bool from_nccl = false;
   std::uint64_t heard =
       0; // of these, with times at which the host heard of them instead of GPU times

@@ -29,6 +29,7 @@ struct DeviceColumns {
   std::vector<std::uint64_t> graph_node; // of kernels
   std::vector<std::uint16_t> stream;
   std::vector<std::uint8_t> flags;
+  std::vector<trace::CopyKind> kind; // of copies
   std::size_t size() const { return start_ns.size(); }
 };
 
@@ -46,6 +47,9 @@ struct RankTrace {
   std::vector<trace::CommunicatorRow> communicators;
   std::vector<trace::NcclOperationRow> nccl_operations;
   std::vector<trace::NcclChannelRow> nccl_channels;
+  // Of a captured job, when its kernels were recorded. Its communication is then taken from NCCL's
+  // reports, which are there at all times.
+  std::vector<trace::KernelWindowRow> kernel_windows;
   std::vector<trace::NcclStepRow> nccl_steps; // only their operations and begins are read
   // The last step of a batch has no known end, so its length is not used. Otherwise it ends with
   // the batch's last activity.
@@ -67,7 +71,7 @@ struct RankHead {
   std::string host;                    // ranks with equal values share a clock
   std::vector<trace::ClockRow> clocks; // its readings
   std::vector<trace::LossRow> losses;  // its part of the ledger
-  std::uint64_t kernels = 0;           // that were traced
+  std::uint64_t kernels = 0;           // that were traced, unless in windows of a captured job
   // For its host's clock, if it was not compared; at the first rank of that host.
   CollectiveBounds host_collectives;
   // For its GPU's clock, if no kernels were traced; includes bounds from NCCL's calls and events.

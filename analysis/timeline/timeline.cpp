@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <set>
 #include <span>
 #include <thread>
 
@@ -289,13 +290,30 @@ private:
 
     StepWindows steps =
         step_windows(reading.activities, reading.operations, reading.trace.last_steps_are_open);
+    const bool in_windows = !reading.trace.kernel_windows.empty();
+    if (in_windows)
+      take_kernel_times(reading.trace, reading.activities);
     BusySets busy = busy_sets(reading.activities);
     std::vector<TimeParts> parts = parts_of(busy, steps.windows);
+    const std::vector<bool> shown = steps_with_kernels(reading.trace, reading.operations, steps);
+    const std::vector<IdleParts> idle =
+        in_windows ? idle_parts(reading.trace, busy, steps.windows) : std::vector<IdleParts>();
+    std::set<int> have_kernels; // cells
+    for (std::size_t k = 0; k < shown.size(); ++k)
+      if (shown[k])
+        have_kernels.insert(steps.keys[k].cell);
     for (std::size_t k = 0; k < parts.size(); ++k) {
       PartsSum& cell = rank.cells[steps.keys[k].cell];
-      cell.parts.add(parts[k]);
       cell.lengths_ns.add(static_cast<double>(parts[k].length_ns));
-      ++cell.steps;
+      if (in_windows && shown[k]) {
+        cell.idle.add(idle[k]);
+        ++cell.steps_with_kernels;
+      }
+      // Nobody knows what other steps computed.
+      if (!in_windows || shown[k] || !have_kernels.contains(steps.keys[k].cell)) {
+        cell.parts.add(parts[k]);
+        ++cell.steps;
+      }
       if (options_.keep_steps)
         rank.steps.push_back({steps.keys[k], steps.windows[k].begin, parts[k]});
     }
@@ -331,6 +349,8 @@ private:
 void PartsSum::add(const PartsSum& other) {
   parts.add(other.parts);
   steps += other.steps;
+  idle.add(other.idle);
+  steps_with_kernels += other.steps_with_kernels;
   wait_error_ns += other.wait_error_ns;
   lengths_ns.add(other.lengths_ns);
 }

@@ -4,6 +4,7 @@
 
 #include "analysis/timeline/algorithms.h"
 #include "analysis/timeline/gaps.h"
+#include "analysis/timeline/kernel_windows.h"
 #include "analysis/timeline/ledger.h"
 #include "analysis/timeline/message_waits.h"
 #include "analysis/timeline/missing_ranks.h"
@@ -18,6 +19,8 @@ namespace ncclprobe::analysis::timeline {
 struct PartsSum {
   TimeParts parts;
   std::uint64_t steps = 0;
+  IdleParts idle;                       // of steps whose kernels were recorded in windows
+  std::uint64_t steps_with_kernels = 0; // all of these or none are in `steps`
   // Possible error of exposed_wait, from the clocks; exposed_transfer has the opposite error.
   double wait_error_ns = 0;
   Thinned lengths_ns; // of steps

@@ -213,23 +213,6 @@ constexpr auto columns(KernelWindowRow) {
       base::column("end_ns", &R::end_ns, "until here, ns"));
 }
 
-// /phase: ranges of time that the program named (NVTX)
-struct PhaseRow {
-  static constexpr Table k_table = Table::phase;
-  std::uint64_t start_ns = 0, end_ns = 0;
-  TextId name;
-  std::uint32_t thread = 0;
-  std::uint16_t depth = 0; // ranges of the thread that contain it
-};
-constexpr auto columns(PhaseRow) {
-  using R = PhaseRow;
-  return std::tuple(base::column("start_ns", &R::start_ns, "begin on the host, ns"),
-                    base::column("end_ns", &R::end_ns, "end on the host, ns"),
-                    base::column("name", &R::name, "the program's name for it, row in /strings"),
-                    base::column("thread", &R::thread, "thread id"),
-                    base::column("depth", &R::depth, "ranges of this thread around it"));
-}
-
 // /environment: state of the device during the trace
 struct EnvironmentRow {
   static constexpr Table k_table = Table::environment;

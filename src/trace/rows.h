@@ -16,6 +16,6 @@ using AllRows =
     std::tuple<SpanRow, OperationRow, KernelRow, CopyRow, StreamRow, ApiRow, SynchronizationRow,
                DeviceEventRow, OverheadRow, EnvironmentRow, CommunicatorRow, NcclOperationRow,
                NcclChannelRow, NcclStepRow, NcclNetworkRow, LossRow, LongRow, ClockRow, FactRow,
-               NcclOpenRow, KernelWindowRow, PhaseRow>;
+               NcclOpenRow, KernelWindowRow>;
 
 } // namespace ncclprobe::trace

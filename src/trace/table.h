@@ -67,7 +67,6 @@ enum class Table : std::uint16_t {
   provenance = 19,
   nccl_open = 20,
   kernel_window = 21,
-  phase = 22,
 };
 
 using base::enum_names; // found by argument-dependent lookup

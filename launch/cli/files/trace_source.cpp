@@ -76,6 +76,8 @@ void read_device(Reader& reader, Pass pass, DeviceColumns& to) {
     if constexpr (requires(Row row) { row.grid; }) {
       reader.column(&Row::grid, to.grid);
       reader.column(&Row::graph_node, to.graph_node);
+    } else {
+      reader.column(&Row::kind, to.kind);
     }
   }
 }
@@ -92,6 +94,7 @@ Result<RankTrace> load(const store::TraceFile& file, int rank, Pass pass) {
   reader.rows(trace.communicators);
   reader.rows(trace.nccl_operations);
   reader.rows(trace.nccl_channels);
+  reader.rows(trace.kernel_windows);
   if (pass == Pass::everything) {
     read_device<trace::CopyRow>(reader, pass, trace.copies);
     reader.rows(trace.api, &trace::ApiRow::correlation, &trace::ApiRow::start_ns);
@@ -117,7 +120,8 @@ Result<TraceSource> trace_source(const store::TraceFile& file, const model::Tria
     Reader reader(file, rank);
     reader.rows(head.clocks);
     reader.rows(head.losses);
-    head.kernels = file.row_count(rank, trace::Table::kernel);
+    if (file.row_count(rank, trace::Table::kernel_window) == 0)
+      head.kernels = file.row_count(rank, trace::Table::kernel);
     if (reader.error())
       return fail(*reader.error());
     source.ranks.push_back(std::move(head));

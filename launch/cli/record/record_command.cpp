@@ -23,6 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* k_library = "libncclprobe-profiler.so";
+constexpr const char* k_injection_variable = "CUDA_INJECTION64_PATH";
+constexpr std::uint64_t k_default_steps = 5, k_default_every = 100; // about 1% on average
 constexpr const char* k_plugin_variable = "NCCL_PROFILER_PLUGIN";
 constexpr int k_exit_cannot_start = 126; // as env(1), nohup(1) and shells do
 constexpr int k_exit_not_found = 127;
@@ -51,6 +53,33 @@ Result<void> check_other_plugin(const Environment& environment) {
   return {};
 }
 
+// The library of another tool that CUDA is to load: it stays, and ours does without.
+std::string other_injection(const Environment& environment) {
+  const std::string set = value_of(environment, k_injection_variable);
+  return fs::path(set).filename() == k_library ? "" : set;
+}
+
+struct KernelSteps {
+  std::optional<std::uint64_t> steps, every;
+};
+KernelSteps kernel_steps(const RecordOptions& options) {
+  if (options.cuda && !options.steps)
+    return {k_default_steps, k_default_every};
+  return {options.steps, options.every};
+}
+
+// What a user of --cuda has to know.
+void say_cuda(const RecordOptions& options, const Environment& environment) {
+  const KernelSteps kernels = kernel_steps(options);
+  spdlog::info("kernels are recorded too{}; a torch.profiler that starts meanwhile may get nothing",
+               kernels.every
+                   ? fmt::format(", in {} of every {} steps", *kernels.steps, *kernels.every)
+                   : "");
+  if (const std::string other = other_injection(environment); !other.empty())
+    spdlog::warn("{} is set to {} and stays so: that tool may keep CUPTI for itself",
+                 k_injection_variable, other);
+}
+
 // The library by its name alone, because NCCL 2.27 loads no path. The search path gets a folder
 // that holds nothing else, at its end, so that all other libraries are found where they were.
 std::vector<model::Setting> variables(const RecordOptions& options, const Environment& environment,
@@ -68,6 +97,16 @@ std::vector<model::Setting> variables(const RecordOptions& options, const Enviro
     all.push_back({"NCCLPROBE_CAPTURE_FOR", milliseconds(*options.for_ns)});
   if (options.last_ns)
     all.push_back({"NCCLPROBE_CAPTURE_LAST", milliseconds(*options.last_ns)});
+  const KernelSteps kernels = kernel_steps(options);
+  if (kernels.steps)
+    all.push_back({"NCCLPROBE_CAPTURE_STEPS", fmt::format("{}", *kernels.steps)});
+  if (kernels.every)
+    all.push_back({"NCCLPROBE_CAPTURE_EVERY", fmt::format("{}", *kernels.every)});
+  if (options.cuda) {
+    all.push_back({"NCCLPROBE_CAPTURE_CUDA", "1"});
+    if (other_injection(environment).empty())
+      all.push_back({k_injection_variable, (plugin_folder(folder) / k_library).string()});
+  }
   return all;
 }
 
@@ -107,7 +146,9 @@ int record_command(const fs::path& program_folder, const Environment& environmen
       make_capture_folder(options.folder, job_name(environment), *library, options.overwrite);
   if (!folder)
     return give_up(folder.error());
-  for (const char* name : {"NCCLPROBE_CAPTURE_FOR", "NCCLPROBE_CAPTURE_LAST"})
+  for (const char* name :
+       {"NCCLPROBE_CAPTURE_FOR", "NCCLPROBE_CAPTURE_LAST", "NCCLPROBE_CAPTURE_STEPS",
+        "NCCLPROBE_CAPTURE_EVERY", "NCCLPROBE_CAPTURE_CUDA"})
     ::unsetenv(name); // of an earlier recording
   std::string exports;
   for (const model::Setting& one : variables(options, environment, *folder)) {
@@ -120,6 +161,8 @@ int record_command(const fs::path& program_folder, const Environment& environmen
   if (speaks(environment))
     spdlog::info("recording NCCL's operations ({}) into {}; view them with ncclprobe report {}/",
                  options.level, folder->string(), base::shell_word(folder->string()));
+  if (options.cuda && speaks(environment))
+    say_cuda(options, environment);
   return become(options.command);
 }
 

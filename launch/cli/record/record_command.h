@@ -19,6 +19,9 @@ struct RecordOptions {
   std::optional<std::int64_t> for_ns;                // stop after this time
   std::optional<std::int64_t> last_ns;               // keep this last time only
   std::uint64_t most_bytes = std::uint64_t{2} << 30; // of each process
+  bool cuda = false;
+  std::optional<std::uint64_t> steps; // stop after these; with `every`, kernels of these
+  std::optional<std::uint64_t> every; // of so many steps
   bool print_environment = false;
   base::Overwrite overwrite = base::Overwrite::no;
   base::Verbosity verbosity = base::Verbosity::normal;

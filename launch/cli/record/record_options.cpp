@@ -23,10 +23,15 @@ constexpr const char* k_about =
     "  docker run -v /opt/ncclprobe/lib/libncclprobe-profiler.so:/usr/lib/libncclprobe-profiler.so "
     "\\\n"
     "    -v $PWD/job:/job -e NCCLPROBE_CAPTURE_DIR=/job \\\n"
-    "    -e NCCL_PROFILER_PLUGIN=libncclprobe-profiler.so IMAGE python train.py";
+    "    -e NCCL_PROFILER_PLUGIN=libncclprobe-profiler.so IMAGE python train.py\n"
+    "--cuda needs the same file and more variables, which --print-env prints.\n\n"
+    "--cuda: CUPTI serves one tool per process. While kernels are recorded, a torch.profiler that "
+    "starts may get nothing. If another tool has CUPTI, the program goes on without a recording of "
+    "kernels, and the report names that tool if it is known.";
 
 // The plugin takes no less (plugin/capture/limits.cpp).
 constexpr std::uint64_t k_least_bytes = 16 << 20;
+constexpr std::uint64_t k_most_steps = 1'000'000'000;
 
 Words<std::int64_t> whole_milliseconds() {
   return such_that<std::int64_t>(
@@ -54,6 +59,8 @@ Usage record_usage(RecordOptions& into) {
            {"mpirun -np 8 ncclprobe record -o job -- ./train", "each rank runs it"},
            {"srun -N 2 --ntasks-per-node 8 ncclprobe record -o /shared/job -- python train.py",
             "all hosts write to one folder"},
+           {"ncclprobe record --cuda -- torchrun --nproc-per-node 8 train.py",
+            "computing and overlap too, in 5 steps of every 100"},
            {"ncclprobe record --last 30s -- ./train", "what happened before a crash or a hang"},
            {"eval \"$(ncclprobe record --print-env -o job)\"",
             "sets the variables in this shell, for a launcher that cannot be wrapped"}},
@@ -78,6 +85,16 @@ Usage record_usage(RecordOptions& into) {
                    {.example = "30s"}),
             option("max-size", "SIZE", into.most_bytes, file_size(),
                    "Most bytes of a process: recording stops there, or with --last keeps less"),
+            flag("cuda", into.cuda,
+                 "Also record kernels and copies, through the CUPTI that the program has loaded: "
+                 "--steps 5 --every 100 unless these are given"),
+            option("steps", "N", into.steps, number_words<std::uint64_t>(1, k_most_steps),
+                   "Stop recording after N steps: repeats of the same NCCL operations",
+                   {.example = "100"}),
+            option("every", "M", into.every, number_words<std::uint64_t>(1, k_most_steps),
+                   "Do not stop: record kernels in --steps of every M steps, NCCL's operations in "
+                   "all",
+                   {.example = "100", .needs = {"steps", "cuda"}}),
             flag("print-env", into.print_environment,
                  "Print the variables as lines for a shell instead of starting a command"),
             force_option(into.overwrite, "Replace the capture in the folder"),
@@ -91,6 +108,14 @@ Usage record_usage(RecordOptions& into) {
                        into.print_environment ? "--print-env takes no command"
                                               : "the command to record is missing",
                        "ncclprobe record -- ./train"});
+        if (into.steps && !into.every && into.last_ns)
+          return fail({Errc::invalid_argument, "--last never stops, and --steps does",
+                       "leave one of them out"});
+        if (into.cuda && into.level == "operations")
+          return fail({Errc::invalid_argument,
+                       "--cuda needs to know when NCCL's kernels ran, and --level operations "
+                       "leaves it out",
+                       "leave out --level"});
         return {};
       }};
 }

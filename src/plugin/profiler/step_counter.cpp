@@ -9,6 +9,7 @@ namespace ncclprobe::plugin {
 namespace {
 
 constexpr std::size_t k_repeats = 3;
+constexpr std::size_t k_most_broken = 64;
 constexpr std::uint64_t k_between_searches = 8; // at least, in operations
 
 } // namespace
@@ -29,7 +30,10 @@ void StepCounter::add(std::uint64_t signature) {
       return;
     }
     period_ = 0;
-    counted_until_ = added_ - 1; // the part of a step before the break is not counted
+    current_.broken_at = added_ - 1;
+    if (broken_.size() == k_most_broken)
+      broken_.erase(broken_.begin());
+    broken_.push_back(current_);
     next_search_ = added_;
   }
   if (added_ >= next_search_) {
@@ -56,13 +60,22 @@ void StepCounter::search() {
     const std::size_t explained = i + length;
     if (explained < k_repeats * i || (2 * explained < count && explained < k_enough))
       continue;
-    period_ = i;
-    const std::uint64_t uncounted =
-        std::min<std::uint64_t>(explained, added_ - counted_until_) / period_;
-    steps_ += uncounted;
-    counted_until_ = added_;
-    return;
+    return accept(i, explained);
   }
+}
+
+void StepCounter::accept(std::size_t period, std::uint64_t explained) {
+  const std::uint64_t begin = added_ - explained;
+  for (; !broken_.empty() && broken_.back().broken_at > begin; broken_.pop_back()) {
+    steps_ = broken_.back().steps_before;
+    counted_until_ = broken_.back().counted_from;
+  }
+  period_ = period;
+  counted_until_ = std::max(counted_until_, begin);
+  current_ = {counted_until_, steps_, 0};
+  const std::uint64_t uncounted = (added_ - counted_until_) / period;
+  steps_ += uncounted;
+  counted_until_ += uncounted * period;
 }
 
 } // namespace ncclprobe::plugin

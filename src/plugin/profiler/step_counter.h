@@ -14,7 +14,8 @@ namespace ncclprobe::plugin {
 //
 // A period is accepted once it was seen three times, and either explains half of what is remembered
 // or repeated for k_enough operations. So layers that repeat within a step are rarely taken for
-// steps. When the sequence breaks, the search begins again, and the count stays.
+// steps for long. When the sequence breaks, the search begins again, and the count stays, unless a
+// longer period contains the break: then what was counted there were parts of its steps.
 class StepCounter {
 public:
   static constexpr std::size_t k_remembered = 16384;
@@ -33,6 +34,13 @@ private:
   }
   std::size_t remembered() const;
   void search();
+  void accept(std::size_t period, std::uint64_t explained);
+
+  // What was counted by one period.
+  struct Stretch {
+    std::uint64_t counted_from = 0, steps_before = 0;
+    std::uint64_t broken_at = 0; // number of the operation
+  };
 
   std::vector<std::uint64_t> latest_ = std::vector<std::uint64_t>(k_remembered);
   std::uint64_t added_ = 0;
@@ -40,6 +48,8 @@ private:
   std::uint64_t next_search_ = 0;
   std::uint64_t steps_ = 0;
   std::size_t period_ = 0;
+  Stretch current_;
+  std::vector<Stretch> broken_; // the latest
 };
 
 } // namespace ncclprobe::plugin

@@ -119,6 +119,10 @@ class Record(ProgramTest):
         self.assertIn("100 ms", found["not_traced"]["what"])
         self.assertEqual(found["capture_stopped"]["operations"], 300 - self.operations()[0])
 
+        self.assertEqual(self.job("-o", "steps", "--steps", "50", count=300, rest=0.001).returncode, 0)
+        self.assertIn("50 steps", self.findings("steps")["not_traced"]["what"])
+        self.assertLess(self.operations("steps")[0], 300)
+
         self.job("-o", "ring", "--last", "100ms", count=1500, rest=0.001, end="kill")
         self.assertLess(self.operations("ring")[0], 1500)
         with open(self.folder / "tables/nccl_operation.csv", newline="") as rows:
@@ -137,6 +141,9 @@ class Record(ProgramTest):
                 ([], 2, "the command to record is missing", {}),
                 (["--max-size", "1M", "--", "true"], 2, "it must be 16M or more", {}),
                 (["--for", "1s", "--last", "1s", "--", "true"], 2, "excludes", {}),
+                (["--steps", "9", "--last", "1s", "--", "true"], 2, "--last never stops", {}),
+                (["--cuda", "--level", "operations", "--", "true"], 2, "leaves it out", {}),
+                (["--cuda", "--every", "9", "--", "true"], 2, "steps", {}),
                 (["--print-env", "--", "true"], 2, "--print-env takes no command", {})):
             with self.subTest(arguments):
                 done = self.run_program("record", *arguments, **environment)
@@ -164,10 +171,30 @@ class Record(ProgramTest):
         job = self.folder.resolve() / folder
         self.assertEqual(variables["NCCL_PROFILER_PLUGIN"], LIBRARY)
         self.assertEqual(variables["NCCLPROBE_CAPTURE_DIR"], str(job))
+        self.assertNotIn("NCCLPROBE_CAPTURE_CUDA", variables)
         first, ours = variables["LD_LIBRARY_PATH"].split(":")
         self.assertEqual(first, "/usr/lib")
         self.assertEqual(os.listdir(ours), [LIBRARY])
         self.assertTrue(os.path.samefile(f"{ours}/{LIBRARY}", BIN / f"../lib/{LIBRARY}"))
+
+    def test_kernels_are_asked_for_by_variables_too(self):
+        def variables(*options, **environment):
+            printed = self.run_program("record", "--print-env", "--force", "--cuda", *options, **environment).stdout
+            return dict(line.removeprefix("export ").split("=", 1) for line in printed.splitlines())
+
+        own = variables()
+        self.assertEqual([own[f"NCCLPROBE_CAPTURE_{name}"] for name in ("CUDA", "STEPS", "EVERY")], ["1", "5", "100"])
+        self.assertTrue(os.path.samefile(own["CUDA_INJECTION64_PATH"], BIN / f"../lib/{LIBRARY}"))
+        all_of_some = variables("--steps", "20")
+        self.assertEqual(all_of_some["NCCLPROBE_CAPTURE_STEPS"], "20")
+        self.assertNotIn("NCCLPROBE_CAPTURE_EVERY", all_of_some)
+        self.assertNotIn("CUDA_INJECTION64_PATH", variables(CUDA_INJECTION64_PATH="/opt/other.so"))
+        done = self.job("--cuda", "--force", CUDA_INJECTION64_PATH="/opt/other.so")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        words = " ".join(done.stderr.split())
+        self.assertIn("torch.profiler that starts meanwhile may get nothing", words)
+        self.assertIn("/opt/other.so", words)
+        self.assertEqual(self.operations(), {0: 3})
 
 
 if __name__ == "__main__":
