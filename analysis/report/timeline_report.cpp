@@ -22,6 +22,8 @@ constexpr FindingKind k_no_kernels{
     "no_kernels_traced", Severity::warning,
     "no kernels were traced: communication is known from NCCL's channels only, and computation is "
     "unknown{heard}"},
+    k_kernels_of_some{"kernels_of_some_steps", Severity::note,
+                      "kernels of {steps} steps of ranks were recorded{in_words}"},
     k_ranks_without_trace{
         "ranks_without_trace", Severity::warning,
         "{who} left no trace here (communicators of {communicator_size} ranks: "
@@ -70,7 +72,16 @@ public:
              steps > 0 ? grouped(steps) + " steps" : "no steps (the whole trace counts as one)",
              grouped(kernels), grouped(copies), grouped(operations),
              without > 0 ? fmt::format("; {} without times are left out", grouped(without)) : ""));
-    if (from_nccl)
+    std::uint64_t with_kernels = 0;
+    for (const RankTimeline& rank : timeline_.ranks)
+      for (const auto& [cell, sum] : rank.cells)
+        with_kernels += sum.steps_with_kernels;
+    if (from_nccl && kernels > 0)
+      found("", {&k_kernels_of_some,
+                 {{"steps", with_kernels},
+                  {"in_words", with_kernels > 0 ? "; computing is known for these"
+                                                : ": no step was recorded whole"}}});
+    else if (from_nccl)
       found("", {&k_no_kernels,
                  {{"heard", heard ? "; some times were taken by the host, late by an "
                                     "unknown amount"

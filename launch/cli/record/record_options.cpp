@@ -23,7 +23,7 @@ constexpr const char* k_about =
     "  docker run -v /opt/ncclprobe/lib/libncclprobe-profiler.so:/usr/lib/libncclprobe-profiler.so "
     "\\\n"
     "    -v $PWD/job:/job -e NCCLPROBE_CAPTURE_DIR=/job \\\n"
-    "    -e NCCL_PROFILER_PLUGIN=libncclprobe-profiler.so IMAGE python train.py\n"
+    "    -e NCCL_PROFILER_PLUGIN=libncclprobe-profiler.so IMAGE python train.py\n\n"
     "--cuda needs the same file and more variables, which --print-env prints.\n\n"
     "--cuda: CUPTI serves one tool per process. While kernels are recorded, a torch.profiler that "
     "starts may get nothing. If another tool has CUPTI, the program goes on without a recording of "
