@@ -108,6 +108,10 @@ std::uint64_t place_of(const trace::NcclOperationRow& row, const trace::Communic
 
 } // namespace
 
+std::uint64_t meeting_key(const trace::NcclOperationRow& row, const trace::CommunicatorRow& in) {
+  return mixed(place_of(row, in) + mixed(row.sequence));
+}
+
 bool is_reduction(const std::string& function) {
   return function == "AllReduce" || function == "ReduceScatter";
 }

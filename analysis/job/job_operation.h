@@ -29,6 +29,9 @@ struct JobOperation {
   bool reduces = false;           // may be gradients: all-reduce or reduce-scatter
 };
 
+// The same on all ranks that take part in an operation, and only in that one.
+std::uint64_t meeting_key(const trace::NcclOperationRow& row, const trace::CommunicatorRow& in);
+
 // NCCL's name of a function that adds up what the ranks have and can therefore carry gradients.
 bool is_reduction(const std::string& function);
 

@@ -267,6 +267,8 @@ private:
     NCCLPROBE_TRY_ASSIGN(RankTrace trace, source_.load(ranks_[i], Pass::everything));
     RankReading reading(std::move(trace), ranks_[i], clock_of(i), traits_, source_,
                         Pass::everything);
+    if (options_.observe)
+      options_.observe(i, reading, clock_of(i));
     RankResult result;
     RankTimeline& rank = result.rank;
     rank.rank = ranks_[i];

@@ -70,11 +70,18 @@ struct Timeline {
   std::vector<MissingRanks> missing;
 };
 
+// One rank's trace in order, while it is held (rank_reading.h).
+struct RankReading;
+using ObserveRank =
+    std::function<void(std::size_t rank_index, const RankReading&, const Clocks::OfRank&)>;
+
 struct TimelineOptions {
   unsigned threads = 2;
   bool keep_steps = false; // memory then grows with steps x ranks
   // Only figures of these; empty: all. Relations between ranks are computed anyway.
   std::vector<int> ranks;
+  // Called once for each rank, from several threads at once; empty: nobody looks.
+  ObserveRank observe = {};
 };
 
 // Reads each rank twice. It holds the events of as many ranks as there are threads, and only sums

@@ -18,6 +18,11 @@ std::int64_t transfer_ns(std::uint64_t bytes) {
   return k_latency_ns + static_cast<std::int64_t>(bytes / k_bytes_per_ns);
 }
 
+// The host hands an operation over 3 us before it begins.
+MadeJob::Part part_of(std::int64_t begin_ns, std::int64_t end_ns) {
+  return {begin_ns - 3000, begin_ns, end_ns};
+}
+
 } // namespace
 
 int MadeJob::communicator(std::vector<int> ranks) {
@@ -41,8 +46,16 @@ void MadeJob::collective(int communicator, const char* function, std::uint64_t b
   for (int rank : ranks)
     last_ns = std::max(last_ns, of(rank).now_ns);
   for (int rank : ranks)
-    add(rank, communicator, function, bytes, -1, sequence, of(rank).now_ns,
-        last_ns + transfer_ns(bytes));
+    add(rank, communicator, function, bytes, -1, sequence,
+        part_of(of(rank).now_ns, last_ns + transfer_ns(bytes)));
+}
+
+void MadeJob::collective(int communicator, const char* function, std::uint64_t bytes,
+                         const std::vector<Part>& parts) {
+  const std::vector<int>& ranks = communicators_[static_cast<std::size_t>(communicator)];
+  const std::uint64_t sequence = sequences_[{communicator, function}]++;
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    add(ranks[i], communicator, function, bytes, -1, sequence, parts[i]);
 }
 
 void MadeJob::message(int communicator, int from, int to, std::uint64_t bytes) {
@@ -51,13 +64,14 @@ void MadeJob::message(int communicator, int from, int to, std::uint64_t bytes) {
   const int sender = ranks[static_cast<std::size_t>(from)];
   const int receiver = ranks[static_cast<std::size_t>(to)];
   const std::int64_t end_ns = std::max(of(sender).now_ns, of(receiver).now_ns) + transfer_ns(bytes);
-  add(sender, communicator, "Send", bytes, to, sequence, of(sender).now_ns, end_ns);
+  add(sender, communicator, "Send", bytes, to, sequence, part_of(of(sender).now_ns, end_ns));
   if (from != to)
-    add(receiver, communicator, "Recv", bytes, from, sequence, of(receiver).now_ns, end_ns);
+    add(receiver, communicator, "Recv", bytes, from, sequence,
+        part_of(of(receiver).now_ns, end_ns));
 }
 
 void MadeJob::add(int rank, int communicator, const std::string& function, std::uint64_t bytes,
-                  int peer, std::uint64_t sequence, std::int64_t begin_ns, std::int64_t end_ns) {
+                  int peer, std::uint64_t sequence, const Part& part) {
   timeline::RankTrace& trace = of(rank).trace;
   trace::NcclOperationRow row;
   row.id = static_cast<std::uint32_t>(trace.nccl_operations.size() + 1);
@@ -70,18 +84,18 @@ void MadeJob::add(int rank, int communicator, const std::string& function, std::
   row.count = bytes / 4;
   row.peer = peer;
   row.sequence = sequence;
-  row.enqueue_ns = static_cast<std::uint64_t>(begin_ns - 5000);
-  row.enqueued_ns = row.enqueue_ns + 2000;
+  row.enqueue_ns = static_cast<std::uint64_t>(part.enqueued_ns - 2000);
+  row.enqueued_ns = static_cast<std::uint64_t>(part.enqueued_ns);
   row.channels = 1;
   trace.nccl_operations.push_back(row);
   trace::NcclChannelRow channel;
   channel.nccl_operation = row.id;
-  channel.start_gt = static_cast<std::uint64_t>(begin_ns);
-  channel.stop_gt = static_cast<std::uint64_t>(end_ns);
+  channel.start_gt = static_cast<std::uint64_t>(part.begin_ns);
+  channel.stop_gt = static_cast<std::uint64_t>(part.end_ns);
   channel.start_ns = channel.start_gt;
   channel.stop_ns = channel.stop_gt;
   trace.nccl_channels.push_back(channel);
-  of(rank).now_ns = end_ns;
+  of(rank).now_ns = part.end_ns;
 }
 
 std::uint32_t MadeJob::text(const std::string& text) {

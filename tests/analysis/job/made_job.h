@@ -30,6 +30,12 @@ public:
   void compute(int rank, std::int64_t ns) { of(rank).now_ns += ns; }
   // On all ranks of a communicator: it begins on each when that has come, and ends on all together.
   void collective(int communicator, const char* function, std::uint64_t bytes);
+  // The same at these times, on each of its ranks.
+  struct Part {
+    std::int64_t enqueued_ns = 0, begin_ns = 0, end_ns = 0;
+  };
+  void collective(int communicator, const char* function, std::uint64_t bytes,
+                  const std::vector<Part>& parts);
   // Ranks within the communicator.
   void message(int communicator, int from, int to, std::uint64_t bytes);
 
@@ -43,7 +49,7 @@ private:
   };
   Rank& of(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
   void add(int rank, int communicator, const std::string& function, std::uint64_t bytes, int peer,
-           std::uint64_t sequence, std::int64_t begin_ns, std::int64_t end_ns);
+           std::uint64_t sequence, const Part& part);
   std::uint32_t text(const std::string& text);
 
   std::vector<Rank> ranks_;

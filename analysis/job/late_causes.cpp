@@ -1,0 +1,394 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/job/late_causes.h"
+
+#include "analysis/job/step_blocks.h"
+#include "analysis/job/step_path.h"
+#include "analysis/job/step_replay.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+
+namespace ncclprobe::analysis::job {
+namespace {
+
+constexpr double k_main_part = 0.3; // of a delay that one cause explains
+constexpr double k_notable = 0.01;  // of a step
+constexpr std::size_t k_most_replays = 8;
+constexpr double k_alike = 0.5; // of the excess that others have too
+
+// An operation whose gap or transfer is longer than usual.
+struct ExcessPlace {
+  std::uint32_t run = 0, rank = 0, operation = 0;
+  PathCause cause = PathCause::computing;
+  auto key() const { return std::tuple(run, rank, operation, cause); }
+};
+
+struct SumOfBlocks {
+  double all = 0;
+  std::vector<double> blocks;
+  void add(std::size_t block, std::size_t of, double value) {
+    blocks.resize(of);
+    blocks[block] += value;
+    all += value;
+  }
+};
+
+// How long alike transfers of other communicators took beyond the usual, by step and class.
+class AlikeTransfers {
+public:
+  AlikeTransfers(const StepGraph& graph, const StepRun& run, const StepPath& path)
+      : graph_(graph), run_(run) {
+    for (std::uint32_t r = 0; r < run.ranks.size(); ++r)
+      for (std::uint32_t i = 0; i < run.ranks[r].size(); ++i) {
+        const GraphOperation& own = run.ranks[r][i];
+        auto& [sum, count] = excess_[{own.step, graph.slots[own.slot].group}][own.communicator];
+        sum += path.excess_of_transfer(r, i);
+        ++count;
+      }
+  }
+
+  DelayCause cause(std::uint32_t rank, std::uint32_t operation) const {
+    const GraphOperation& own = run_.ranks[rank][operation];
+    const std::uint32_t group = graph_.slots[own.slot].group;
+    const auto& all = excess_.at({own.step, group});
+    auto mean = [](const auto& one) { return one.first / static_cast<double>(one.second); };
+    const double own_ns = mean(all.at(own.communicator));
+    std::vector<double> others;
+    for (const auto& [communicator, one] : all)
+      if (communicator != own.communicator)
+        others.push_back(mean(one));
+    if (others.empty())
+      return graph_.classes[group].kind == trace::NcclKind::collective ? DelayCause::transfer
+                                                                       : DelayCause::slow_link;
+    const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
+    std::ranges::nth_element(others, middle);
+    return *middle > k_alike * own_ns ? DelayCause::slow_transfers : DelayCause::slow_link;
+  }
+
+private:
+  const StepGraph& graph_;
+  const StepRun& run_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>,
+           std::map<std::uint32_t, std::pair<double, std::size_t>>>
+      excess_;
+};
+
+class HeldUpSearch {
+public:
+  HeldUpSearch(const StepGraph& graph, const StepModel& model, double error_ns)
+      : graph_(graph), model_(model), error_ns_(error_ns),
+        includes_(graph.communicators.size() * graph.communicators.size(), -1) {
+    std::uint32_t kinds = 0;
+    for (const StepRun& run : graph.runs)
+      kinds = std::max(kinds, run.kind + 1);
+    for (std::uint32_t kind = 0; kind < kinds; ++kind)
+      blocks_.emplace_back(graph, kind);
+  }
+
+  HeldUp find() {
+    for (std::uint32_t run = 0; run < graph_.runs.size(); ++run)
+      if (graph_.runs[run].steps > 1)
+        read(run);
+    HeldUp out;
+    for (const StepBlocks& one : blocks_) {
+      out.steps.push_back(one.steps());
+      out.step_ns.push_back(0);
+    }
+    for (const auto& [key, sum] : shares_)
+      out.step_ns[std::get<0>(key)] +=
+          sum.sum.all / static_cast<double>(blocks_[std::get<0>(key)].steps());
+    take_path(out);
+    take_hold_ups(out);
+    take_late(out);
+    return out;
+  }
+
+private:
+  struct ShareSum {
+    SumOfBlocks sum;
+    std::map<int, double> by_who; // rank, or communicator
+  };
+  struct HoldUpSum {
+    SumOfBlocks sum;
+    std::map<std::uint32_t, double> by_step;
+    std::vector<ExcessPlace> places;
+  };
+  struct CauseSum {
+    std::uint64_t times = 0;
+    double delay_ns = 0;
+    std::vector<ExcessPlace> places;
+  };
+  struct LateSum {
+    SumOfBlocks delay;
+    std::uint64_t times = 0;
+    std::map<DelayOrigin, CauseSum> causes;
+  };
+  using LateKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>; // kind, communicator,
+                                                                           // rank
+
+  void read(std::uint32_t number) {
+    const StepRun& run = graph_.runs[number];
+    const MeasuredRun measured = measure(graph_, run, model_.waited, &model_.typical);
+    const StepPath path(graph_, run, measured, model_.typical);
+    const AlikeTransfers alike(graph_, run, path);
+    read_path(number, measured, path, alike);
+    for (const Meeting& meeting : run.meetings)
+      read_meeting(number, meeting, path, alike);
+  }
+
+  DelayOrigin origin_of(const StepRun& run, const PathPart& part, const AlikeTransfers& alike,
+                        PathCause cause) const {
+    if (cause == PathCause::transfer)
+      return {alike.cause(part.rank, part.operation), -1,
+              static_cast<int>(run.ranks[part.rank][part.operation].communicator)};
+    return {cause == PathCause::host ? DelayCause::host : DelayCause::computing,
+            graph_.ranks[part.rank], -1};
+  }
+
+  // The critical path from the last end of the run to its begin.
+  void read_path(std::uint32_t number, const MeasuredRun& measured, const StepPath& path,
+                 const AlikeTransfers& alike) {
+    const StepRun& run = graph_.runs[number];
+    const StepBlocks& blocks = blocks_[run.kind];
+    std::uint32_t last_rank = 0;
+    std::int64_t last_ns = k_time_unknown;
+    for (std::uint32_t r = 0; r < run.ranks.size(); ++r)
+      if (!run.ranks[r].empty() && run.ranks[r].back().end_ns > last_ns) {
+        last_ns = run.ranks[r].back().end_ns;
+        last_rank = r;
+      }
+    if (last_ns == k_time_unknown)
+      return;
+    path.back_from_end(
+        last_rank, static_cast<std::uint32_t>(run.ranks[last_rank].size() - 1),
+        [&](const PathPart& part) {
+          const GraphOperation& own = run.ranks[part.rank][part.operation];
+          if (own.step <= run.first)
+            return false;
+          const std::size_t block = blocks.block_of(own.step);
+          auto add = [&](PathCause cause, double length_ns) {
+            const bool moves = cause == PathCause::transfer;
+            const int operations = moves ? static_cast<int>(graph_.slots[own.slot].group) : -1;
+            ShareSum& to = shares_[{run.kind, cause, operations}];
+            to.sum.add(block, blocks.blocks(), length_ns);
+            to.by_who[moves ? static_cast<int>(own.communicator) : graph_.ranks[part.rank]] +=
+                length_ns;
+          };
+          // What the GPU would have needed all the same is no delay of the host.
+          const auto length_ns = static_cast<double>(part.length_ns);
+          if (part.cause == PathCause::host) {
+            const double late_ns = std::min(
+                length_ns, host_late_ns(model_.typical, own, measured[part.rank][part.operation]));
+            add(PathCause::host, late_ns);
+            add(PathCause::computing, length_ns - late_ns);
+          } else {
+            add(part.cause, length_ns);
+          }
+          if (part.excess_ns > 0 && path.is_notable(part)) {
+            HoldUpSum& to = hold_ups_[{run.kind, origin_of(run, part, alike, part.cause)}];
+            to.sum.add(block, blocks.blocks(), part.excess_ns);
+            to.by_step[own.step] += part.excess_ns;
+            to.places.push_back({number, part.rank, part.operation, part.cause});
+          }
+          return true;
+        });
+  }
+
+  // Are all ranks of b in a?
+  bool includes(std::uint32_t a, std::uint32_t b) {
+    signed char& known = includes_[a * graph_.communicators.size() + b];
+    if (known < 0)
+      known = std::ranges::includes(sorted(graph_.communicators[a].ranks),
+                                    sorted(graph_.communicators[b].ranks));
+    return known != 0;
+  }
+  static std::vector<int> sorted(std::vector<int> ranks) {
+    std::ranges::sort(ranks);
+    return ranks;
+  }
+
+  void read_meeting(std::uint32_t number, const Meeting& meeting, const StepPath& path,
+                    const AlikeTransfers& alike) {
+    const StepRun& run = graph_.runs[number];
+    if (!meeting.is_complete || meeting.members < 2)
+      return;
+    const GraphOperation& last = run.ranks[meeting.last_rank][meeting.last_operation];
+    if (last.step <= run.first)
+      return;
+    ++meetings_[{run.kind, last.communicator}];
+    const auto delay_ns = static_cast<double>(meeting.last_begin_ns - meeting.second_last_begin_ns);
+    if (delay_ns <= error_ns_)
+      return;
+    const StepBlocks& blocks = blocks_[run.kind];
+    LateSum& to = late_[{run.kind, last.communicator, meeting.last_rank}];
+    ++to.times;
+    to.delay.add(blocks.block_of(last.step), blocks.blocks(), delay_ns);
+    // Until all ranks of the meeting had met before, at most a step back.
+    PathPart largest;
+    largest.excess_ns = 0;
+    path.back_from_begin(meeting.last_rank, meeting.last_operation, [&](const PathPart& part) {
+      const GraphOperation& at = run.ranks[part.rank][part.operation];
+      const bool is_before = at.step < last.step;
+      if (part.cause == PathCause::transfer &&
+          (includes(at.communicator, last.communicator) ||
+           (is_before && largest.excess_ns >= k_main_part * delay_ns) || at.step + 1 < last.step))
+        return false;
+      if (part.excess_ns > largest.excess_ns)
+        largest = part;
+      return true;
+    });
+    DelayOrigin origin;
+    if (largest.excess_ns >= k_main_part * delay_ns)
+      origin = origin_of(run, largest, alike, largest.cause);
+    CauseSum& cause = to.causes[origin];
+    ++cause.times;
+    cause.delay_ns += delay_ns;
+    if (origin.cause != DelayCause::many)
+      cause.places.push_back({number, largest.rank, largest.operation, largest.cause});
+  }
+
+  // What steps of this kind would gain if these places took as long as usual.
+  PerStep gain(std::uint32_t kind, std::vector<ExcessPlace> places) const {
+    std::ranges::sort(places, {}, &ExcessPlace::key);
+    const auto same = std::ranges::unique(places, {}, &ExcessPlace::key);
+    places.erase(same.begin(), same.end());
+    const StepBlocks& blocks = blocks_[kind];
+    std::vector<std::vector<double>> sums(1, std::vector<double>(blocks.blocks()));
+    for (auto at = places.begin(); at != places.end();) {
+      const StepRun& run = graph_.runs[at->run];
+      const MeasuredRun measured = measure(graph_, run, model_.waited, &model_.typical);
+      const StepPath path(graph_, run, measured, model_.typical);
+      MeasuredRun changed = measured;
+      std::map<std::uint32_t, double> shorter; // transfers of a meeting, on all its ranks
+      const std::uint32_t number = at->run;
+      for (; at != places.end() && at->run == number; ++at)
+        if (at->cause == PathCause::transfer)
+          shorter[run.ranks[at->rank][at->operation].meeting] =
+              path.excess_of_transfer(at->rank, at->operation);
+        else
+          changed[at->rank][at->operation].gap_ns -=
+              static_cast<std::int64_t>(path.excess_of_gap(at->rank, at->operation));
+      for (std::size_t r = 0; !shorter.empty() && r < run.ranks.size(); ++r)
+        for (std::size_t i = 0; i < run.ranks[r].size(); ++i)
+          if (const auto by = shorter.find(run.ranks[r][i].meeting); by != shorter.end())
+            changed[r][i].duration_ns = std::max<std::int64_t>(
+                0, changed[r][i].duration_ns - static_cast<std::int64_t>(by->second));
+      const std::vector<double> before =
+          step_lengths_ns(run, replay(graph_, run, measured, model_.waited));
+      const std::vector<double> after =
+          step_lengths_ns(run, replay(graph_, run, changed, model_.waited));
+      // The length of a step ends with the next one's first operation, so what delays that belongs
+      // to the next step.
+      for (std::uint32_t i = 0; i < before.size(); ++i)
+        sums[0][blocks.block_of(run.first + 1 + i)] += before[i] - after[i];
+    }
+    const double all = std::accumulate(sums[0].begin(), sums[0].end(), 0.0);
+    return {all / static_cast<double>(blocks.steps()), blocks.intervals(sums)[0]};
+  }
+
+  PerStep per_step(std::uint32_t kind, const SumOfBlocks& sum) const {
+    std::vector<double> of_blocks = sum.blocks;
+    of_blocks.resize(blocks_[kind].blocks());
+    return {sum.all / static_cast<double>(blocks_[kind].steps()),
+            blocks_[kind].intervals({of_blocks})[0]};
+  }
+
+  void take_path(HeldUp& out) const {
+    for (const auto& [key, sum] : shares_) {
+      const auto& [kind, cause, operations] = key;
+      PathShare row;
+      row.kind = kind;
+      row.cause = cause == PathCause::host       ? DelayCause::host
+                  : cause == PathCause::transfer ? DelayCause::transfer
+                                                 : DelayCause::computing;
+      row.operations = operations;
+      row.time = per_step(kind, sum.sum);
+      row.share = out.step_ns[kind] > 0 ? row.time.mean_ns / out.step_ns[kind] : 0;
+      const auto most =
+          std::ranges::max_element(sum.by_who, {}, [](auto& one) { return one.second; });
+      row.most = most->first;
+      row.most_share = sum.sum.all > 0 ? most->second / sum.sum.all : 0;
+      out.path.push_back(row);
+    }
+    std::ranges::stable_sort(out.path, [](const PathShare& a, const PathShare& b) {
+      return std::tuple(a.kind, -a.time.mean_ns) < std::tuple(b.kind, -b.time.mean_ns);
+    });
+  }
+
+  void take_hold_ups(HeldUp& out) const {
+    std::vector<std::vector<ExcessPlace>> places;
+    std::vector<std::pair<HoldUp, const HoldUpSum*>> rows;
+    for (const auto& [key, sum] : hold_ups_) {
+      HoldUp row;
+      row.kind = key.first;
+      row.origin = key.second;
+      row.excess = per_step(row.kind, sum.sum);
+      for (const auto& [step, excess_ns] : sum.by_step)
+        row.steps += excess_ns > k_notable * out.step_ns[row.kind];
+      if (row.steps > 0)
+        rows.emplace_back(row, &sum);
+    }
+    std::ranges::stable_sort(rows, [](const auto& a, const auto& b) {
+      return std::tuple(a.first.kind, -a.first.excess.mean_ns) <
+             std::tuple(b.first.kind, -b.first.excess.mean_ns);
+    });
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (i < k_most_replays)
+        rows[i].first.gain = gain(rows[i].first.kind, rows[i].second->places);
+      out.hold_ups.push_back(rows[i].first);
+    }
+  }
+
+  void take_late(HeldUp& out) const {
+    std::vector<std::pair<LateRank, const LateSum*>> rows;
+    for (const auto& [key, sum] : late_) {
+      const auto& [kind, communicator, rank] = key;
+      LateRank row;
+      row.kind = kind;
+      row.communicator = static_cast<int>(communicator);
+      row.rank = graph_.ranks[rank];
+      row.times = sum.times;
+      row.meetings = meetings_.at({kind, communicator});
+      row.delay = per_step(kind, sum.delay);
+      for (const auto& [origin, cause] : sum.causes)
+        row.causes.push_back(
+            {origin, cause.times, cause.delay_ns / static_cast<double>(blocks_[kind].steps())});
+      std::ranges::stable_sort(row.causes, std::ranges::greater{}, &LateCause::delay_ns);
+      rows.emplace_back(std::move(row), &sum);
+    }
+    std::ranges::stable_sort(rows, [](const auto& a, const auto& b) {
+      return std::tuple(a.first.kind, -a.first.delay.mean_ns) <
+             std::tuple(b.first.kind, -b.first.delay.mean_ns);
+    });
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      auto& [row, sum] = rows[i];
+      const DelayOrigin& main = row.causes.front().origin;
+      if (i < k_most_replays && main.cause != DelayCause::many)
+        row.gain = gain(row.kind, sum->causes.at(main).places);
+      out.late.push_back(std::move(row));
+    }
+  }
+
+  const StepGraph& graph_;
+  const StepModel& model_;
+  double error_ns_;
+  std::vector<signed char> includes_; // by pair of communicators; -1: not asked yet
+  std::vector<StepBlocks> blocks_;    // by kind
+  std::map<std::tuple<std::uint32_t, PathCause, int>, ShareSum> shares_; // kind, cause, class
+  std::map<std::pair<std::uint32_t, DelayOrigin>, HoldUpSum> hold_ups_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> meetings_;
+  std::map<LateKey, LateSum> late_;
+};
+
+} // namespace
+
+HeldUp find_held_up(const StepGraph& graph, const StepModel& model, double error_ns) {
+  return HeldUpSearch(graph, model, error_ns).find();
+}
+
+} // namespace ncclprobe::analysis::job

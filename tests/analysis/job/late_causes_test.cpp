@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/job/late_causes.h"
+#include "analysis/job/simulated_job.h"
+#include "analysis/job/step_replay.h"
+#include "analysis/job/what_if.h"
+#include "analysis/timeline/timeline.h"
+#include "support/catch.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace ncclprobe;
+using namespace ncclprobe::analysis::job;
+namespace timeline = ncclprobe::analysis::timeline;
+
+namespace {
+
+constexpr int k_simulated_steps = 50;
+
+// Two pairs of tensor-parallel ranks (communicators 0 and 1), and two of data-parallel ones (2 and
+// 3): gradients are sent while the rest of the backward pass computes.
+SimulatedJob two_by_two(unsigned seed, const Disturbances& disturbances) {
+  SimulatedJob job(4, seed, disturbances);
+  const std::vector<int> tensor{job.communicator({0, 1}), job.communicator({2, 3})};
+  const std::vector<int> data{job.communicator({0, 2}), job.communicator({1, 3})};
+  using enum SimulatedJob::Computing;
+  for (int step = 0; step < k_simulated_steps; ++step) {
+    job.begin_step(step);
+    job.compute_disturbed(3 * k_ms);
+    for (int layer = 0; layer < 17; ++layer) {
+      job.compute(k_ms / 2);
+      for (int group : tensor)
+        job.collective(group, "AllReduce", 8 * k_mib, waits);
+    }
+    for (int bucket = 0; bucket < 3; ++bucket) {
+      job.compute(2 * k_ms);
+      for (int group : data)
+        job.collective(group, "AllReduce", bucket == 2 ? 20 * k_mib : 50 * k_mib, goes_on);
+    }
+    job.end_step();
+  }
+  return job;
+}
+
+struct Found {
+  std::vector<std::string> texts;
+  StepGraph graph;
+  StepModel model;
+  HeldUp held_up;
+};
+Found found(const SimulatedJob& job) {
+  timeline::TraceSource source = job.made().source();
+  for (timeline::RankHead& head : source.ranks)
+    for (std::uint64_t at : {std::uint64_t{0}, static_cast<std::uint64_t>(job.made().now_ns(0))})
+      head.clocks.push_back({at, 0, 100, 200, trace::ClockKind::globaltimer});
+  const auto steps = std::make_shared<const FoundSteps>(base::value_or_throw(find_steps(source)));
+  REQUIRE(steps->reason == NoSteps::found);
+  std::vector<int> ranks;
+  for (const timeline::RankHead& head : source.ranks)
+    ranks.push_back(head.rank);
+  StepGraphBuilder builder(steps, ranks, source.texts);
+  (void)base::value_or_throw(
+      timeline::analyse(with_steps(source, steps),
+                        {.observe = [&](std::size_t rank, const timeline::RankReading& reading,
+                                        const timeline::Clocks::OfRank& clock) {
+                          builder.add(rank, reading, clock.host);
+                        }}));
+  Found out{source.texts, builder.take(), {}, {}};
+  out.model = fit_model(out.graph);
+  out.held_up = find_held_up(out.graph, out.model, 2000);
+  return out;
+}
+
+Disturbances slow_computing() {
+  return {
+      .computing_ns = [](int rank, int step) { return rank == 3 && step % 5 == 4 ? 3 * k_ms : 0; }};
+}
+Disturbances late_host() {
+  return {.host_ns = [](int rank, int step) { return rank == 1 && step % 4 == 2 ? 9 * k_ms : 0; }};
+}
+Disturbances slow_link() {
+  return {.slower = [](int communicator, int step) {
+    return communicator == 1 && step >= 10 && step < 30 ? 4.0 : 1.0;
+  }};
+}
+Disturbances slow_transfers() {
+  return {.slower = [](int communicator, int step) {
+    return communicator < 2 && step >= 15 && step < 35 ? 3.0 : 1.0;
+  }};
+}
+
+// Of the only kind of steps.
+const HoldUp& worst(const Found& it) {
+  REQUIRE(!it.held_up.hold_ups.empty());
+  return it.held_up.hold_ups.front();
+}
+
+} // namespace
+
+TEST_CASE("What holds a job up is named: the rank or the communicator, and why") {
+  struct Case {
+    Disturbances what;
+    DelayOrigin origin;
+  };
+  const std::vector<Case> cases{{slow_computing(), {DelayCause::computing, 3, -1}},
+                                {late_host(), {DelayCause::host, 1, -1}},
+                                {slow_link(), {DelayCause::slow_link, -1, 1}},
+                                {slow_transfers(), {DelayCause::slow_transfers, -1, 0}}};
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    CAPTURE(i);
+    const SimulatedJob job = two_by_two(1, cases[i].what);
+    const Found it = found(job);
+    CHECK(worst(it).origin.cause == cases[i].origin.cause);
+    CHECK(worst(it).origin.rank == cases[i].origin.rank);
+    if (cases[i].origin.cause != DelayCause::slow_transfers) // both groups are slow
+      CHECK(worst(it).origin.communicator == cases[i].origin.communicator);
+    double path_ns = 0;
+    for (const PathShare& part : it.held_up.path)
+      path_ns += part.time.mean_ns;
+    CHECK(path_ns == Approx(job.step_ns()).epsilon(0.03));
+  }
+}
+
+TEST_CASE("A delay is put down to the rank that starts it, not to the one that passes it on") {
+  const Found it = found(two_by_two(1, slow_computing()));
+  // Rank 3 delays rank 2 in their tensor group; rank 2 then delays rank 0 in their data group.
+  const auto passes_on = std::ranges::find_if(
+      it.held_up.late, [](const LateRank& one) { return one.communicator == 2 && one.rank == 2; });
+  REQUIRE(passes_on != it.held_up.late.end());
+  CHECK(passes_on->meetings == 49 * 3);
+  CHECK(passes_on->causes.front().origin == DelayOrigin{DelayCause::computing, 3, -1});
+  const auto starts = std::ranges::find_if(
+      it.held_up.late, [](const LateRank& one) { return one.communicator == 1 && one.rank == 3; });
+  REQUIRE(starts != it.held_up.late.end());
+  CHECK(starts->causes.front().origin == DelayOrigin{DelayCause::computing, 3, -1});
+  REQUIRE(starts->gain);
+  CHECK(starts->gain->mean_ns == Approx(0.6 * k_ms).epsilon(0.2)); // 3 ms in every fifth step
+}
+
+TEST_CASE("The capture decides what computing waits for") {
+  const Found it = found(two_by_two(3, slow_computing()));
+  REQUIRE(it.graph.classes.size() == 2);
+  for (std::size_t group = 0; group < 2; ++group)
+    CHECK(it.model.waited[group] == (it.graph.classes[group].role == Role::tensor
+                                         ? WaitedFor::at_once
+                                         : WaitedFor::at_end_of_step));
+}
+
+TEST_CASE("Without a change, a replay gives the times that were seen") {
+  const Found it = found(two_by_two(4, late_host()));
+  for (const StepRun& run : it.graph.runs) {
+    const auto replayed = step_lengths_ns(
+        run, replay(it.graph, run, measure(it.graph, run, it.model.waited, &it.model.typical),
+                    it.model.waited));
+    const auto seen = step_lengths_ns(run);
+    REQUIRE(replayed.size() == seen.size());
+    for (std::size_t i = 0; i < seen.size(); ++i)
+      CHECK(replayed[i] == Approx(seen[i]).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("Predicted gains are within 20% of the simulated ones, and in their interval") {
+  struct Case {
+    Disturbances what;
+    const char* change;
+  };
+  const Disturbances always{.slower = [](int, int) { return 1.25; }};
+  const std::vector<Case> cases{{slow_computing(), "rank:3=median"},
+                                {late_host(), "host=none"},
+                                {slow_link(), "transfers=median"},
+                                {always, "all_reduce=-20%"}};
+  int within = 0, covered = 0, all = 0;
+  for (const Case& one : cases)
+    for (unsigned seed = 1; seed <= 5; ++seed) {
+      const SimulatedJob job = two_by_two(seed, one.what);
+      const double gain_ns = job.step_ns() - two_by_two(seed, {}).step_ns();
+      const Found it = found(job);
+      const auto predicted =
+          base::value_or_throw(predict(it.graph, it.model, check_model(it.graph, it.model),
+                                       base::value_or_throw(parse_what_if(one.change)), it.texts));
+      REQUIRE(predicted.size() == 1);
+      const PerStep& gain = predicted[0].gain;
+      REQUIRE(gain.interval);
+      UNSCOPED_INFO(one.change << ", seed " << seed << ": " << gain_ns << " ns, predicted "
+                               << gain.mean_ns << " [" << gain.interval->low << ", "
+                               << gain.interval->high << "]");
+      ++all;
+      within += std::abs(gain.mean_ns - gain_ns) <= 0.2 * gain_ns;
+      covered += gain.interval->low <= gain_ns && gain_ns <= gain.interval->high;
+    }
+  CHECK(all == 20);
+  CHECK(within >= 17);
+  CHECK(covered >= 17);
+}
+
+TEST_CASE("Larger buckets are predicted from the sizes that were seen") {
+  auto job = [](const std::vector<std::uint64_t>& buckets) {
+    SimulatedJob out(4, 1, {});
+    const int world = out.communicator({0, 1, 2, 3});
+    for (int step = 0; step < k_simulated_steps; ++step) {
+      out.begin_step(step);
+      out.compute(8 * k_ms);
+      for (std::uint64_t bytes : buckets) {
+        out.compute(static_cast<std::int64_t>(bytes / 25)); // transfers take a quarter of it
+        out.collective(world, "AllReduce", bytes, SimulatedJob::Computing::goes_on);
+      }
+      out.end_step();
+    }
+    return out;
+  };
+  const SimulatedJob small = job({40 * k_mib, 40 * k_mib, 40 * k_mib, 30 * k_mib});
+  const SimulatedJob large = job({80 * k_mib, 70 * k_mib});
+  const Found it = found(small);
+  const auto predicted =
+      base::value_or_throw(predict(it.graph, it.model, check_model(it.graph, it.model),
+                                   base::value_or_throw(parse_what_if("bucket=80M")), it.texts));
+  const double gain_ns = small.step_ns() - large.step_ns();
+  CHECK(predicted.at(0).gain.mean_ns == Approx(gain_ns).epsilon(0.2));
+}
+
+TEST_CASE("Steps that were not fitted check the model") {
+  const Found it = found(two_by_two(2, slow_computing()));
+  const ModelCheck check = check_model(it.graph, it.model).at(0);
+  CHECK(check.steps >= 20);
+  CHECK(check.predicted_ns == Approx(check.seen_ns).epsilon(0.02));
+  CHECK(check.disturbances >= 3);
+  CHECK(check.median_error < 0.2);
+}
+
+TEST_CASE("Changes are read, and others are refused with examples") {
+  for (const char* good : {"rank:7=median", "rank:0,4-7=median", "host=none", "transfers=median",
+                           "computing=-10%", "all_reduce=+50%", "all_reduce:data=-20%",
+                           "bucket=100M", "rank:7=median+host=none+all_reduce=+5%"})
+    CHECK(parse_what_if(good));
+  CHECK(parse_what_if("host=none+all_reduce=+5%")->changes.size() == 2);
+  CHECK(parse_what_if("all_reduce=-20%")->changes[0].factor == Approx(0.8));
+  for (const char* bad :
+       {"", "rank=median", "rank:x=median", "rank:7=fast", "host=some", "all_reduce=20",
+        "all_reduce=-200%", "all_reduce:wrong=-20%", "bucket=0", "bucket=much", "host=none+"}) {
+    CAPTURE(bad);
+    const auto none = parse_what_if(bad);
+    REQUIRE(!none);
+    CHECK(none.error().code == base::Errc::invalid_argument);
+    CHECK(!none.error().hint.empty());
+  }
+  const Found it = found(two_by_two(1, {}));
+  const auto none = predict(it.graph, it.model, check_model(it.graph, it.model),
+                            base::value_or_throw(parse_what_if("broadcast=-20%")), it.texts);
+  REQUIRE(!none);
+  CHECK(none.error().code == base::Errc::not_found);
+}
