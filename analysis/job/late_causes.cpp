@@ -172,6 +172,8 @@ private:
             return false;
           const std::size_t block = blocks.block_of(own.step);
           auto add = [&](PathCause cause, double length_ns) {
+            if (length_ns == 0)
+              return;
             const bool moves = cause == PathCause::transfer;
             const int operations = moves ? static_cast<int>(graph_.slots[own.slot].group) : -1;
             ShareSum& to = shares_[{run.kind, cause, operations}];

@@ -85,11 +85,12 @@ private:
     }
     one.is_first = one.is_first && one.after == k_nothing;
     const Stream& stream = streams_[own.communicator];
-    const bool was_busy = stream.last != k_nothing && one.after != stream.last &&
-                          stream.end_ns > base_ns &&
-                          own.begin_ns <= stream.end_ns + k_stream_gap_ns;
     const std::int64_t since_handed_ns =
         own.enqueued_ns == k_time_unknown ? INT64_MAX : own.begin_ns - own.enqueued_ns;
+    // An operation that the host hands over at the end of another waits for its host.
+    const bool was_busy =
+        stream.last != k_nothing && one.after != stream.last && stream.end_ns > base_ns &&
+        own.begin_ns <= stream.end_ns + k_stream_gap_ns && since_handed_ns >= k_launch_ns;
     one.ignores_stream = stream.last != k_nothing && own.begin_ns < stream.end_ns;
     if (!was_busy || one.ignores_stream) {
       one.ready_ns = own.begin_ns;

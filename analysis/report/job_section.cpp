@@ -4,6 +4,7 @@
 #include "analysis/job/step_sequence.h"
 #include "analysis/job/step_times.h"
 #include "analysis/job/step_use.h"
+#include "analysis/report/job_words.h"
 #include "analysis/report/label_words.h"
 #include "analysis/report/timeline_sections.h"
 #include "analysis/report/timeline_words.h"
@@ -29,26 +30,6 @@ constexpr FindingKind k_steps_found{
 
 constexpr std::size_t k_most_parts_named = 6;
 constexpr std::size_t k_most_groups_named = 4;
-
-std::string role_text(Role role) {
-  switch (role) {
-  case Role::unknown:
-    return "not known";
-  case Role::data:
-    return "data";
-  case Role::sharded_data:
-    return "sharded data";
-  case Role::tensor:
-    return "tensor";
-  case Role::pipeline:
-    return "pipeline";
-  case Role::expert:
-    return "expert";
-  case Role::control:
-    return "control";
-  }
-  return "not known";
-}
 
 std::vector<std::uint64_t> steps_of_kinds(const FoundSteps& found) {
   std::vector<std::uint64_t> steps;
@@ -272,6 +253,26 @@ Findings out_of_order(const FoundSteps& found) {
 }
 
 } // namespace
+
+std::string role_text(Role role) {
+  switch (role) {
+  case Role::unknown:
+    return "not known";
+  case Role::data:
+    return "data";
+  case Role::sharded_data:
+    return "sharded data";
+  case Role::tensor:
+    return "tensor";
+  case Role::pipeline:
+    return "pipeline";
+  case Role::expert:
+    return "expert";
+  case Role::control:
+    return "control";
+  }
+  return "not known";
+}
 
 std::string step_kind_text(const StepKind& kind, const std::vector<std::string>& texts) {
   std::vector<std::string> words;

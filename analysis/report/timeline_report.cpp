@@ -350,8 +350,10 @@ Report timeline_report(Timeline found, TimelineHeading told) {
                          {"joins", timeline.joins}},
                 .figures = {figures}};
   append(report, job_report(timeline, heading));
+  Report causes = job_causes_report(timeline, heading);
   Report steps = steps_report(timeline, heading);
-  report.rows = steps.rows;
+  report.rows = causes.rows ? causes.rows : steps.rows;
+  append(report, std::move(causes));
   append(report, std::move(steps));
   append(report, stragglers_report(timeline, heading));
   append(report, messages_report(timeline, heading));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/job/found_steps.h"
+#include "analysis/job/job_causes.h"
 #include "analysis/report_value/report_value.h"
 #include "analysis/timeline/timeline.h"
 
@@ -20,6 +21,7 @@ struct TimelineHeading {
   std::map<int, std::string> cells; // by index in the trial, "all_reduce 1M"; may be empty
   std::shared_ptr<const job::FoundSteps> job =
       nullptr; // of a captured job; null: none was searched
+  std::shared_ptr<const job::JobCauses> causes = nullptr; // of found steps; null: not searched
 };
 
 // "AllReduce 25M x 3, AllReduce 1M". `texts`: TraceSource::texts.

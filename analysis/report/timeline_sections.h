@@ -12,6 +12,8 @@ namespace ncclprobe::analysis {
 Report steps_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
 // The steps that were found in a captured job, and what its communicators are used for.
 Report job_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
+// Who holds a captured job up, and what would change that.
+Report job_causes_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
 Report stragglers_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
 // Who waits for whom in sends and receives.
 Report messages_report(const timeline::Timeline& timeline, const TimelineHeading& heading);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/job/what_if.h"
 #include "analysis/report_value/report_writers.h"
 #include "analysis/timeline/trace_window.h"
 #include "launch/cli/common/usage.h"
@@ -27,7 +28,8 @@ struct ReportOptions {
   std::optional<int> trial; // unset: the first traced one
   bool steps = false;       // each step separately, in JSON
   std::optional<analysis::timeline::WindowRequest> window;
-  std::vector<int> ranks; // show only these; empty: all
+  std::vector<int> ranks;                      // show only these; empty: all
+  std::vector<analysis::job::WhatIf> what_ifs; // of a captured job
   base::Verbosity verbosity = base::Verbosity::normal;
 };
 

@@ -13,6 +13,16 @@ constexpr const char* k_report_about =
     "your cache ($XDG_CACHE_HOME/ncclprobe or ~/.cache/ncclprobe). Failed trials do not change "
     "the exit code of `report`.";
 
+Option what_if_option(std::vector<analysis::job::WhatIf>& into) {
+  return repeated("what-if", "CHANGE", into,
+                  Words<analysis::job::WhatIf>{
+                      analysis::job::parse_what_if,
+                      [](const analysis::job::WhatIf& what) { return what.text; }, "rank:7=median"},
+                  "Of a captured job, predict how long steps would last: rank:7=median, host=none, "
+                  "transfers=median, computing=-10%, all_reduce=-20%, all_reduce:data=-20%, "
+                  "bucket=100M; several with + between them");
+}
+
 base::Result<void> check(ReportOptions& options) {
   auto refuse = [](const char* why) { return base::fail({base::Errc::invalid_argument, why, ""}); };
   options.timeline = options.timeline || std::filesystem::is_directory(options.run_file);
@@ -20,6 +30,8 @@ base::Result<void> check(ReportOptions& options) {
   if (!options.timeline &&
       (options.trial || options.steps || options.window || !options.ranks.empty()))
     return refuse("--trial, --steps, --window and --ranks are for the timeline: add --timeline");
+  if (!options.what_ifs.empty() && !options.timeline)
+    return refuse("--what-if is for captured jobs: give the folder of one");
   if (!options.prices.empty() && (options.timeline || csv))
     return refuse("--price does not go with --timeline or csv");
   if (options.brief && (options.timeline || !options.prices.empty()))
@@ -43,6 +55,8 @@ Usage report_usage(ReportOptions& into) {
            {"ncclprobe report run.h5 --timeline --window step:3-5", "of these steps only"},
            {"ncclprobe report run.h5 --price H200=30000", "what a GB/s and an effective GPU cost"},
            {"ncclprobe report job/", "a job captured by libncclprobe-profiler.so"},
+           {"ncclprobe report job/ --what-if rank:7=median --what-if all_reduce=-20%",
+            "what would make its steps shorter"},
            {"ncclprobe report run.h5 --format json | jq '.results[] | {setting, busbw_gb_per_s}'"}},
       .options = joined(
           {{input_option("run_file", into.run_file,
@@ -57,7 +71,8 @@ Usage report_usage(ReportOptions& into) {
                  "losses"),
             trial_option(into.trial),
             flag("steps", into.steps, "With --timeline, in JSON and CSV: each step separately"),
-            window_option(into.window), traced_ranks_option(into.ranks), format_option(into.format),
+            window_option(into.window), traced_ranks_option(into.ranks),
+            what_if_option(into.what_ifs), format_option(into.format),
             price_option(into.prices,
                          "Price of a GPU in any currency, or GPU=VALUE for each model; the report "
                          "then shows the price of a GB/s of busbw and of an effective GPU")},

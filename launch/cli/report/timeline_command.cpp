@@ -4,6 +4,7 @@
 #include "trace/spool_format.h"
 
 #include "analysis/job/found_steps.h"
+#include "analysis/job/step_graph.h"
 #include "analysis/report/event_chart.h"
 #include "analysis/report/label_words.h"
 #include "analysis/report/timeline_report.h"
@@ -150,6 +151,13 @@ Result<analysis::timeline::TraceSource> with_found_steps(analysis::timeline::Tra
   return with_steps(std::move(source), heading.job);
 }
 
+// A delay below twice the error of the clocks counts as none.
+double clock_error_ns(const analysis::timeline::Clocks& clocks) {
+  const double gpus_ns =
+      clocks.worst_error_among_gpus_ns().value_or(2 * clocks.worst_gpu_error_ns());
+  return 2 * (clocks.worst_host_error_ns() + gpus_ns);
+}
+
 Result<analysis::Report> analysed(const store::TraceFile& file, const model::TrialRecord* trial,
                                   analysis::TimelineHeading heading, const ReportOptions& request) {
   for (int rank : file.ranks())
@@ -171,12 +179,33 @@ Result<analysis::Report> analysed(const store::TraceFile& file, const model::Tri
     NCCLPROBE_TRY_ASSIGN(source, restricted(std::move(source), *request.window, told));
     heading.notes.push_back(std::move(told));
   }
+  const bool has_causes =
+      heading.job != nullptr && heading.job->reason == analysis::job::NoSteps::found;
+  if (!request.what_ifs.empty() && !has_causes)
+    return fail({Errc::invalid_argument,
+                 "--what-if needs a captured job whose steps repeat, and this trace has none",
+                 "leave it out"});
+  std::optional<analysis::job::StepGraphBuilder> graph;
+  analysis::timeline::ObserveRank observe;
+  if (has_causes) {
+    graph.emplace(heading.job, file.ranks(), source.texts);
+    observe = [&](std::size_t rank, const auto& reading, const auto& clock) {
+      graph->add(rank, reading, clock.host);
+    };
+  }
   // More threads would wait for memory, and use more of it.
   unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, 4u);
-  NCCLPROBE_TRY_ASSIGN(
-      auto timeline,
-      analysis::timeline::analyse(
-          source, {.threads = threads, .keep_steps = request.steps, .ranks = request.ranks}));
+  NCCLPROBE_TRY_ASSIGN(auto timeline,
+                       analysis::timeline::analyse(source, {.threads = threads,
+                                                            .keep_steps = request.steps,
+                                                            .ranks = request.ranks,
+                                                            .observe = std::move(observe)}));
+  if (has_causes) {
+    NCCLPROBE_TRY_ASSIGN(auto causes,
+                         analysis::job::job_causes(graph->take(), clock_error_ns(timeline.clocks),
+                                                   request.what_ifs, timeline.texts));
+    heading.causes = std::make_shared<const analysis::job::JobCauses>(std::move(causes));
+  }
   if (trial && !request.window && request.ranks.empty()) // marks cover all steps and ranks
     add_agreement(*trial, timeline, heading);
   std::optional<analysis::EventChart> events;

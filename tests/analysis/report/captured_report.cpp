@@ -37,7 +37,8 @@ job::MadeJob training_job() {
   return job;
 }
 
-analysis::Report captured_report(const job::MadeJob& made) {
+analysis::Report captured_report(const job::MadeJob& made,
+                                 const std::vector<const char*>& what_ifs) {
   analysis::timeline::TraceSource source = made.source();
   for (analysis::timeline::RankHead& head : source.ranks)
     for (std::uint64_t at : {std::uint64_t{0}, static_cast<std::uint64_t>(made.now_ns(0))})
@@ -47,8 +48,23 @@ analysis::Report captured_report(const job::MadeJob& made) {
       std::make_shared<const job::FoundSteps>(base::value_or_throw(job::find_steps(source)));
   if (heading.job->reason == job::NoSteps::found)
     source = with_steps(std::move(source), heading.job);
-  return analysis::timeline_report(base::value_or_throw(analysis::timeline::analyse(source)),
-                                   std::move(heading));
+  std::vector<int> ranks;
+  for (const analysis::timeline::RankHead& head : source.ranks)
+    ranks.push_back(head.rank);
+  job::StepGraphBuilder graph(heading.job, ranks, source.texts);
+  auto timeline = base::value_or_throw(analysis::timeline::analyse(
+      source, {.observe = [&](std::size_t rank, const analysis::timeline::RankReading& reading,
+                              const analysis::timeline::Clocks::OfRank& clock) {
+        graph.add(rank, reading, clock.host);
+      }}));
+  if (heading.job->reason == job::NoSteps::found) {
+    std::vector<job::WhatIf> all;
+    for (const char* one : what_ifs)
+      all.push_back(base::value_or_throw(job::parse_what_if(one)));
+    heading.causes = std::make_shared<const job::JobCauses>(
+        base::value_or_throw(job::job_causes(graph.take(), 1000, all, source.texts)));
+  }
+  return analysis::timeline_report(std::move(timeline), std::move(heading));
 }
 
 } // namespace ncclprobe::analysis_test

@@ -12,6 +12,7 @@ namespace ncclprobe::analysis_test {
 analysis::job::MadeJob training_job();
 
 // As `ncclprobe report job/` makes it.
-analysis::Report captured_report(const analysis::job::MadeJob& made);
+analysis::Report captured_report(const analysis::job::MadeJob& made,
+                                 const std::vector<const char*>& what_ifs = {});
 
 } // namespace ncclprobe::analysis_test

@@ -11,7 +11,7 @@ using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis_test;
 
 TEST_CASE("A captured job has its steps, groups, and who is late") {
-  const Report report = captured_report(training_job());
+  const Report report = captured_report(training_job(), {"rank:3=median", "bucket=130M"});
   support::check_golden("report-captured-job.txt", text_of(report));
   const auto json = json_of(report);
   const auto& job = json["job"];
@@ -25,6 +25,13 @@ TEST_CASE("A captured job has its steps, groups, and who is late") {
   CHECK(job["communicators"][0]["role"] == "tensor");
   CHECK(job["operations"] == 4 * (1 + 60 * 26 + 30));
   CHECK(job["operations_in_steps"] == 4 * (60 * 26 + 30));
+  const auto& causes = json["job_causes"];
+  CHECK(causes["has_all_steps"] == true);
+  CHECK(causes["hold_ups"][0]["cause_rank"] == 3);
+  CHECK(causes["hold_ups"][0]["steps"] == 12);
+  CHECK(causes["late"][0]["cause_rank"] == 3);
+  CHECK(causes["what_if"].size() == 3); // evaluations have no buckets
+  CHECK(causes["what_if"][0]["gain_ns"].get<double>() == Approx(0.6e6).epsilon(0.2));
   const auto late = json["stragglers"][0]["ranks"][3]["recurring"];
   CHECK(late["late_in"] == 12);
   CHECK(late["recurrence"]["every"] == 5);

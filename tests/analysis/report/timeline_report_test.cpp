@@ -295,7 +295,12 @@ TEST_CASE("The JSON of timelines has the fields and types of its schema") {
     head.clocks = {{0, 0, 5, 10, trace::ClockKind::globaltimer}};
   add(captured, false, {});
   add(source_of({rank}), false, {}); // a rank left no trace
-  schema.add(written(captured_report(training_job()), Format::json));
+  schema.add(written(captured_report(training_job(), {"rank:3=median"}), Format::json));
+  rank.nccl(2, {300, 400});
+  captured = source_of({rank, rank});
+  for (RankHead& head : captured.ranks)
+    head.clocks = {{0, 0, 5, 10, trace::ClockKind::globaltimer}};
+  add(captured, false, {}); // a gap without steps
 
   support::check_document("docs/schemas/timeline.json",
                           schema.text("ncclprobe report --timeline --format json"));

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/job/communicators.h"
+
+#include <string>
+
+namespace ncclprobe::analysis {
+
+std::string role_text(job::Role role); // "sharded data"
+
+} // namespace ncclprobe::analysis
