@@ -26,9 +26,7 @@ cli::World read_world(int argc, char** argv) {
     if (equals != std::string::npos)
       world.environment_by_name.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
-    if (auto rank = world.environment_by_name.find(name); rank != world.environment_by_name.end())
-      world.speaks = world.speaks && rank->second == "0";
+  world.speaks = cli::is_first_rank(world);
   std::error_code error;
   world.program_folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
   return world;

@@ -23,8 +23,10 @@ constexpr std::array k_prefixes = {
     "MV2_COMM_WORLD_"sv, "I_MPI_HYDRA_"sv, "SLURM_PMI_"sv, "SLURM_PMI2_"sv, "SLURM_PMIX_"sv,
     "SLURM_PMIXP_"sv,
 };
+// The secret of a job is for its supervisors.
 constexpr std::array k_names = {
-    "SLURM_MPI_TYPE"sv, "GMPI_ID"sv, "PMIX_ID"sv, "HFI_NO_BACKTRACE"sv, "IPATH_NO_BACKTRACE"sv,
+    "NCCLPROBE_JOB_SECRET"sv, "SLURM_MPI_TYPE"sv,     "GMPI_ID"sv, "PMIX_ID"sv,
+    "HFI_NO_BACKTRACE"sv,     "IPATH_NO_BACKTRACE"sv,
 };
 
 std::string_view name_of(std::string_view entry) {

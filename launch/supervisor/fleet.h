@@ -4,10 +4,12 @@
 
 #include "base/error.h"
 #include "launch/supervisor/clock_envelope.h"
+#include "launch/supervisor/launcher.h"
 
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +46,12 @@ public:
   // Compares this supervisor's clock with the leader's; all call it at about the same time. A tree,
   // so it takes log2(size) steps. Nothing if another supervisor did not answer in time.
   virtual std::optional<ClockReading> compare_clocks() = 0;
+  // Supervisors whose connection has ended: they will never answer again. MPI does not report this;
+  // its launcher ends the job.
+  virtual const std::set<int>& lost() const {
+    static const std::set<int> k_nobody;
+    return k_nobody;
+  }
   // Call it when another supervisor will never answer again: this one then ends without waiting for
   // anybody. The launcher ends the rest of the job when it sees this process exit.
   virtual void leave_alone() = 0;
@@ -64,5 +72,12 @@ Result<std::unique_ptr<Fleet>> make_mpi_fleet(int* argc, char*** argv);
 
 // The MPI that this program is linked with: "Open MPI v4.1.4".
 std::string mpi_library();
+
+// For launchers without MPI: over TCP, where their variables say. Errors: unavailable, with the
+// ranks that did not join, or why this one may not.
+Result<std::unique_ptr<Fleet>> make_tcp_fleet(const EnvJob& job);
+
+// By the launcher that started this process. Errors: also those of reading its variables.
+Result<std::unique_ptr<Fleet>> join_fleet(const Variables& environment);
 
 } // namespace ncclprobe::launch

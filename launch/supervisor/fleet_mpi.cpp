@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "launch/supervisor/finalize_limit.h"
 #include "launch/supervisor/fleet.h"
+#include "launch/supervisor/gathered.h"
 #include "launch/supervisor/init_setting.h"
 #include "launch/supervisor/mpi_segment.h"
 #include "launch/supervisor/no_answer.h"
@@ -37,6 +38,8 @@ constexpr int k_clock_tags = 16'384;
 constexpr int k_pings = 100;
 // How long to wait for a late supervisor; shorter than the silence after which it counts as lost.
 constexpr auto k_clock_patience = 3s;
+// Beyond it, the other side has no CPU; spinning would keep this one from it.
+constexpr auto k_spin = 200us;
 constexpr int k_gather_tag = k_clock_tag + k_clock_tags;
 // MPI_Init is over, so all supervisors run. This limit is for hosts that do not reach each other.
 constexpr auto k_roll_call_patience = 60s;
@@ -46,13 +49,6 @@ constexpr auto k_answer_patience = 30s;
 constexpr auto k_leave_patience = 30s;
 // How often to test a request in one poll.
 constexpr int k_tests_per_poll = 64;
-
-// The result of a gather, sent to all: why it failed, or the bytes of each rank.
-struct Gathered {
-  std::string problem, hint;
-  std::map<int, std::string> parts;
-};
-NCCLPROBE_FIELDS(Gathered, problem, hint, parts)
 
 Error mpi_error(const char* call, int code) {
   char words[MPI_MAX_ERROR_STRING] = "";
@@ -336,11 +332,11 @@ Result<std::vector<std::string>> MpiFleet::gather_here(std::string bytes,
       missing.insert(rank);
   std::optional<Error> problem;
   if (!missing.empty())
-    problem = no_answer(missing, hosts_, patience);
+    problem = no_answer(missing, hosts_, patience, Network::mpi);
   const Gathered answer =
       problem ? Gathered{problem->message, problem->hint, {}} : Gathered{"", "", parts};
   if (!give_to(parts, wire::pack(answer), missing) && !problem)
-    problem = no_answer(missing, hosts_, k_answer_patience);
+    problem = no_answer(missing, hosts_, k_answer_patience, Network::mpi);
   if (problem)
     return fail(std::move(*problem));
   std::vector<std::string> all;
@@ -362,7 +358,7 @@ Result<std::vector<std::string>> MpiFleet::hand_in(std::string bytes,
   bool whole = false;
   for (PatientSleep rest; !whole; rest()) {
     if (until.expired())
-      return fail(no_answer({0}, hosts_, longest));
+      return fail(no_answer({0}, hosts_, longest, Network::mpi));
     (void)done(own.request); // makes progress
     matched = matched || begin_receive(0, k_gather_tag, answer);
     whole = matched && done(answer.request);
@@ -389,6 +385,7 @@ bool MpiFleet::receive_times(int from, int tag, std::int64_t* times, int count, 
   MPI_Request request = MPI_REQUEST_NULL;
   NCCLPROBE_MPI(MPI_Irecv(times, count, MPI_INT64_T, from, tag, world_, &request));
   PatientSleep rest;
+  const base::Deadline spin = base::Deadline::after(k_spin);
   for (int done = 0; true;) {
     NCCLPROBE_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
     if (done != 0)
@@ -397,6 +394,8 @@ bool MpiFleet::receive_times(int from, int tag, std::int64_t* times, int count, 
       break;
     if (wait == Wait::sleep)
       rest();
+    else if (spin.expired())
+      std::this_thread::yield();
   }
   NCCLPROBE_MPI(MPI_Cancel(&request));
   NCCLPROBE_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));

@@ -205,22 +205,31 @@ void LeaderTrial::look_for_absent() {
       return !heartbeats_.silent(supervisor, options_.cut_off_after);
     });
     if (!absent.empty())
-      return cut_off(open, absent);
+      return cut_off(open.whole.key == wire::k_leave_key ? WorkerPhase::teardown
+                                                         : WorkerPhase::started,
+                     absent, "the other ranks wait, and {} no longer answer");
   }
 }
 
-void LeaderTrial::cut_off(const OpenExchange& open, const std::set<int>& absent) {
-  cut_off_ = absent;
-  Trouble trouble{.phase = open.whole.key == wire::k_leave_key ? WorkerPhase::teardown
-                                                               : WorkerPhase::started};
+void LeaderTrial::on_lost(int supervisor) {
+  if (over_ || reported_.contains(supervisor) || cut_off_.contains(supervisor))
+    return;
+  auto progress = progress_.find(supervisor);
+  cut_off(progress == progress_.end() ? WorkerPhase::started : progress->second.phase, {supervisor},
+          "the connection to {} has ended");
+}
+
+// `what`: a sentence with a place for the names.
+void LeaderTrial::cut_off(WorkerPhase phase, const std::set<int>& absent, const char* what) {
+  cut_off_.insert(absent.begin(), absent.end());
+  Trouble trouble{.phase = phase};
   std::set<int> others;
   for (std::size_t rank = 0; rank < supervisor_of_rank_.size(); ++rank)
     if (absent.contains(supervisor_of_rank_[rank]))
       trouble.ranks.push_back(static_cast<int>(rank));
     else
       others.insert(supervisor_of_rank_[rank]);
-  trouble.reason =
-      fmt::format("the other ranks wait, and {} no longer answer", name_all_but(others));
+  trouble.reason = fmt::format(fmt::runtime(what), name_all_but(others));
   on_trouble(std::move(trouble));
 }
 

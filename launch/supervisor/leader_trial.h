@@ -31,6 +31,7 @@ public:
   void on_progress(int from, ProgressNote note);
   void on_report(int from, TrialReport report);
   void on_finished(int from) { finished_.insert(from); }
+  void on_lost(int supervisor);                            // its connection has ended
   void on_heartbeat(int from) { heartbeats_.heard(from); } // every message counts as one
   void look_at_clock();
 
@@ -65,7 +66,7 @@ private:
   void send_stop(Haste haste);
   void show_progress();
   void look_for_absent();
-  void cut_off(const OpenExchange& open, const std::set<int>& absent);
+  void cut_off(WorkerPhase phase, const std::set<int>& absent, const char* what);
   std::set<int> absent_from(const OpenExchange& open) const;
   bool all_cut_off() const;
   std::string name_all_but(const std::set<int>& supervisors) const;

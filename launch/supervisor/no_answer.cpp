@@ -9,8 +9,7 @@
 
 namespace ncclprobe::launch {
 
-Error no_answer(const std::set<int>& ranks, const std::vector<std::string>& hosts,
-                std::chrono::nanoseconds patience) {
+std::string name_with_hosts(const std::set<int>& ranks, const std::vector<std::string>& hosts) {
   std::map<std::string, std::vector<int>> ranks_by_host;
   for (int rank : ranks)
     ranks_by_host[hosts.empty() ? "" : hosts.at(rank)].push_back(rank);
@@ -20,11 +19,18 @@ Error no_answer(const std::set<int>& ranks, const std::vector<std::string>& host
     if (!host.empty())
       who += " on " + host;
   }
+  return who;
+}
+
+Error no_answer(const std::set<int>& ranks, const std::vector<std::string>& hosts,
+                std::chrono::nanoseconds patience, Network network) {
+  const bool mpi = network == Network::mpi;
   return {Errc::unavailable,
-          fmt::format("{} did not answer over MPI within {} s", who,
-                      std::chrono::duration<double>(patience).count()),
-          "look whether these hosts are up and reach rank 0's over the network that MPI uses: "
-          "mpirun --mca btl_tcp_if_include NAME chooses it"};
+          fmt::format("{} did not answer over {} within {} s", name_with_hosts(ranks, hosts),
+                      mpi ? "MPI" : "TCP", std::chrono::duration<double>(patience).count()),
+          mpi ? "look whether these hosts are up and reach rank 0's over the network that MPI "
+                "uses: mpirun --mca btl_tcp_if_include NAME chooses it"
+              : "look whether these hosts are up and reach rank 0's at MASTER_ADDR"};
 }
 
 } // namespace ncclprobe::launch

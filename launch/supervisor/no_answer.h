@@ -11,8 +11,14 @@
 
 namespace ncclprobe::launch {
 
-// The error for supervisors that did not answer in time. `hosts` by rank; empty if not known yet.
+// "ranks 2,3 on beta, rank 4 on gamma". `hosts` by rank; empty if not known yet.
+std::string name_with_hosts(const std::set<int>& ranks, const std::vector<std::string>& hosts);
+
+// How supervisors reach each other.
+enum class Network { mpi, tcp };
+
+// The error for supervisors that did not answer in time.
 Error no_answer(const std::set<int>& ranks, const std::vector<std::string>& hosts,
-                std::chrono::nanoseconds patience);
+                std::chrono::nanoseconds patience, Network network);
 
 } // namespace ncclprobe::launch

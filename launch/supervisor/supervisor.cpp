@@ -163,12 +163,16 @@ void Supervisor::Impl::turn() {
     for (pollfd& entry : watched)
       entry.revents = 0;
   local.serve(watched);
-  for (auto& [number, one] : leading)
+  for (auto& [number, one] : leading) {
+    for (int supervisor : fleet.lost())
+      one.on_lost(supervisor);
     one.look_at_clock();
+  }
 }
 
 // A frozen leader would make us wait for ever. A busy one answers or sends heartbeats.
 void Supervisor::Impl::watch_leader() {
+  leader_lost = leader_lost || fleet.lost().contains(k_leader);
   if (!local.leader_overdue()) {
     heartbeats.stop_expecting();
     return;
@@ -176,7 +180,7 @@ void Supervisor::Impl::watch_leader() {
   if (heartbeats.request_due())
     tell(k_leader, k_whole_run, HeartbeatRequest{});
   heartbeats.look();
-  leader_lost = heartbeats.silent(k_leader, options.leader_silence);
+  leader_lost = leader_lost || heartbeats.silent(k_leader, options.leader_silence);
 }
 
 void Supervisor::Impl::begin(const model::TrialSpec& spec) {

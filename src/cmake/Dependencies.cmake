@@ -8,7 +8,9 @@ find_package(Boost REQUIRED) # headers only: Boost.Math, Boost.Graph
 find_package(Eigen3 REQUIRED NO_MODULE) # headers only
 find_package(tomlplusplus REQUIRED)
 find_package(CLI11 REQUIRED)
-find_package(MPI REQUIRED COMPONENTS C)
+if(NCCLPROBE_MPI)
+  find_package(MPI REQUIRED COMPONENTS C)
+endif()
 find_package(HDF5 REQUIRED COMPONENTS C)
 find_package(Gloo REQUIRED)
 find_package(pugixml REQUIRED)

@@ -4,17 +4,14 @@
 #include "tuning/table_file.h"
 
 #include "base/atomic_file.h"
+#include "base/sha256.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <nettle/sha2.h>
 #include <sys/stat.h>
 
 namespace ncclprobe::tuning {
 namespace {
-
-constexpr std::size_t k_digits = 2 * SHA256_DIGEST_SIZE;
 
 Result<std::string> read_bytes(const std::filesystem::path& path) {
   return base::read_text(path, k_most_table_bytes);
@@ -22,22 +19,10 @@ Result<std::string> read_bytes(const std::filesystem::path& path) {
 
 Result<TableFile> parsed(const std::filesystem::path& path, const std::string& bytes) {
   NCCLPROBE_TRY_ASSIGN(Table table, parse_table(bytes, path.string()));
-  return TableFile{std::move(table), sha256(bytes)};
+  return TableFile{std::move(table), base::sha256(bytes)};
 }
 
 } // namespace
-
-std::string sha256(std::string_view bytes) {
-  sha256_ctx context;
-  sha256_init(&context);
-  sha256_update(&context, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
-  std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest{};
-  sha256_digest(&context, digest.size(), digest.data());
-  std::string text;
-  for (const std::uint8_t byte : digest)
-    text += fmt::format("{:02x}", byte);
-  return text;
-}
 
 Result<TableFile> read_table_file(const std::filesystem::path& path) {
   NCCLPROBE_TRY_ASSIGN(const std::string bytes, read_bytes(path));
@@ -53,7 +38,7 @@ Result<TableReference> parse_table_reference(std::string_view text) {
   const std::string_view digits = at == std::string_view::npos ? "" : text.substr(at + 1);
   const bool hexadecimal = std::ranges::all_of(
       digits, [](unsigned char c) { return std::isdigit(c) != 0 || (c >= 'a' && c <= 'f'); });
-  if (digits.size() != k_digits || !hexadecimal || at == 0)
+  if (digits.size() != base::k_sha256_digits || !hexadecimal || at == 0)
     return fail(Errc::invalid_argument,
                 "'{}' is not the path of a table, '@', and its SHA-256 in 64 digits", text);
   return TableReference{text.substr(0, at), std::string(digits)};
@@ -68,7 +53,7 @@ Result<Table> read_referenced_table(const TableReference& reference) {
     return fail({Errc::invalid_argument,
                  fmt::format("{} may be written by every user", reference.path.string()),
                  fmt::format("chmod o-w {}", reference.path.string())});
-  if (const std::string found = sha256(bytes); found != reference.sha256)
+  if (const std::string found = base::sha256(bytes); found != reference.sha256)
     return fail({Errc::mismatch,
                  fmt::format("{} differs from the table that the job asks for: its SHA-256 is {}, "
                              "not {}",

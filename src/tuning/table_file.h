@@ -10,12 +10,9 @@
 
 namespace ncclprobe::tuning {
 
-// SHA-256 in 64 hexadecimal digits.
-std::string sha256(std::string_view bytes);
-
 struct TableFile {
   Table table;
-  std::string sha256; // of the file's bytes
+  std::string sha256; // of the file's bytes, in hexadecimal digits
 };
 // Errors: not_found, io; protocol as those of parse_table().
 Result<TableFile> read_table_file(const std::filesystem::path& path);

@@ -8,6 +8,7 @@
 #include "tuning/table_file.h"
 
 #include "base/atomic_file.h"
+#include "base/sha256.h"
 #include "support/scratch_folder.h"
 
 #include <fmt/format.h>
@@ -91,7 +92,7 @@ int main(int argc, char** argv) {
     if (!base::write_file_atomically(file, to_text(table)))
       return 1;
     const std::string reference =
-        to_text(tuning::TableReference{file, tuning::sha256(to_text(table))});
+        to_text(tuning::TableReference{file, base::sha256(to_text(table))});
     // A copy of the library for each table, because a process has one table.
     const std::filesystem::path copy = folder / "tuner.so";
     std::filesystem::copy_file(argv[1], copy);

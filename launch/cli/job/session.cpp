@@ -257,15 +257,16 @@ std::map<int, std::vector<int>> cpus_near_gpus(const launch::Layout& layout,
 }
 
 Result<std::unique_ptr<launch::Fleet>> join_fleet(const World& world) {
-  if (started_by_launcher(world))
-    return launch::make_mpi_fleet(nullptr, nullptr);
-  return launch::make_local_fleet();
+  return launch::join_fleet(world.environment_by_name);
 }
 
 bool started_by_launcher(const World& world) {
-  constexpr std::array k_marks{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_FD"};
-  return std::ranges::any_of(
-      k_marks, [&](const char* name) { return world.environment_by_name.contains(name); });
+  return launch::launcher_of(world.environment_by_name).value_or(launch::Launcher::none) !=
+         launch::Launcher::none;
+}
+
+bool is_first_rank(const World& world) {
+  return launch::is_first_rank(world.environment_by_name);
 }
 
 Result<void> open_session(const World& world, RunOptions& options, Session& session) {

@@ -23,13 +23,15 @@ struct World {
   bool speaks = true;                   // false on ranks other than 0 of a launched job
 };
 
-// True under mpirun, srun and the like.
+// True under mpirun, srun, torchrun and the like.
 bool started_by_launcher(const World& world);
+// False on the ranks other than 0 of a launched job.
+bool is_first_rank(const World& world);
 
 // Time limit of a worker that reports on the machine: a cold driver can take a minute.
 inline constexpr std::chrono::seconds k_inventory_patience{120};
 
-// Joins the supervisors of a run. Uses MPI only if a launcher started us. Errors: unavailable.
+// Joins the supervisors of a run, with MPI only if its launcher started us. Errors: unavailable.
 Result<std::unique_ptr<launch::Fleet>> join_fleet(const World& world);
 launch::SupervisorReport report_of_this_host(const World& world);
 // Chooses the worker (worker_choice.h), which may start one.

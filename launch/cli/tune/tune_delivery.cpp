@@ -10,6 +10,7 @@
 #include "analysis/verdict/verdict.h"
 #include "base/atomic_file.h"
 #include "base/clock.h"
+#include "base/sha256.h"
 #include "base/text_layout.h"
 #include "base/version.h"
 #include "workload/companions.h"
@@ -95,7 +96,7 @@ Result<void> TuneDelivery::choose_with_table(const model::TrialRecord* companion
                {"NCCL_TUNER_PLUGIN",
                 (context_.world.program_folder.parent_path() / "lib" / k_tuner_plugin).string()});
   set_variable(settings_.variables, {"NCCLPROBE_TUNER_TABLE",
-                                     to_text(tuning::TableReference{file, tuning::sha256(text)})});
+                                     to_text(tuning::TableReference{file, base::sha256(text)})});
   return {};
 }
 

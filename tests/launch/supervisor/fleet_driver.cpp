@@ -59,6 +59,18 @@ void silent(launch::Fleet& fleet) {
   fleet.leave_alone();
 }
 
+// Until another one is gone.
+void stay(launch::Fleet& fleet) {
+  (void)fleet.all_gather("");
+  if (fleet.rank() == 0)
+    std::cout << "all are here" << std::endl;
+  while (fleet.lost().empty()) {
+    (void)fleet.poll();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  fleet.leave_alone();
+}
+
 void messages(launch::Fleet& fleet) {
   for (int number = 0; number < k_messages; ++number)
     for (int to = 0; to < fleet.size(); ++to)
@@ -284,9 +296,12 @@ void endless(launch::Fleet& fleet, const std::string& result_file) {
 
 int main(int argc, char** argv) {
   base::start_log("fleet_driver", base::Verbosity::normal);
-  auto made = launch::make_mpi_fleet(&argc, &argv);
+  launch::Variables environment;
+  for (const std::string& entry : test_launch::own_environment())
+    environment.emplace(entry.substr(0, entry.find('=')), entry.substr(entry.find('=') + 1));
+  auto made = launch::join_fleet(environment);
   if (!made) {
-    std::cerr << made.error().text() << std::endl;
+    std::cerr << "supervisor: " << made.error().text() << std::endl;
     return 1;
   }
   launch::Fleet& fleet = **made;
@@ -297,6 +312,8 @@ int main(int argc, char** argv) {
     messages(fleet);
   else if (scenario == "silent")
     silent(fleet);
+  else if (scenario == "stay")
+    stay(fleet);
   else if (scenario == "trial")
     trial(fleet);
   else if (scenario == "descriptors")

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How a job under mpirun ends when something in it is killed: nothing may be left.
+// How a job under mpirun, and one without MPI, ends when something in it is killed: nothing may be
+// left.
 #include "processes.h"
 
 #include "base/clock.h"
@@ -31,10 +32,21 @@ constexpr int k_end_within_s = 10;
 // Where somebody has to be found silent first.
 constexpr int k_end_of_silence_s = 40;
 
+// env: as by torchrun, but the launcher does not end the others when one fails.
+enum class Start { mpirun, env };
+
+// The launcher and its arguments before the program's.
+std::vector<std::string> launcher_line(Start start) {
+  if (start == Start::env)
+    return {NCCLPROBE_PYTHON, NCCLPROBE_ENV_LAUNCHER, "--leave", std::to_string(k_supervisors),
+            "--"};
+  return {NCCLPROBE_MPIEXEC, NCCLPROBE_MPIEXEC_NUMPROC_FLAG, std::to_string(k_supervisors)};
+}
+
 // A job of the fleet driver, with a token of its own.
 class Job {
 public:
-  explicit Job(const std::string& scenario)
+  explicit Job(const std::string& scenario, Start start = Start::mpirun)
       : token_(test_launch::make_token()), ends_(base::value_or_throw(wire::make_channel())) {
     result_file_ = std::filesystem::temp_directory_path() / token_.substr(token_.find('=') + 1);
     std::vector<std::string> environment = test_launch::own_environment();
@@ -42,12 +54,10 @@ public:
     std::stringstream entries(NCCLPROBE_MPI_ENVIRONMENT);
     for (std::string entry; entries >> entry;)
       environment.push_back(entry);
-    process_.emplace(base::value_or_throw(
-        launch::Process::spawn({NCCLPROBE_MPIEXEC,
-                                {NCCLPROBE_MPIEXEC_NUMPROC_FLAG, std::to_string(k_supervisors),
-                                 NCCLPROBE_FLEET_DRIVER, scenario, result_file_},
-                                environment},
-                               std::move(ends_.second))));
+    std::vector<std::string> line = launcher_line(start);
+    line.insert(line.end(), {NCCLPROBE_FLEET_DRIVER, scenario, result_file_});
+    process_.emplace(base::value_or_throw(launch::Process::spawn(
+        {line.front(), {line.begin() + 1, line.end()}, environment}, std::move(ends_.second))));
   }
   ~Job() {
     for (pid_t pid : processes_with(token_))
@@ -56,7 +66,7 @@ public:
     std::filesystem::remove(result_file_);
   }
 
-  pid_t mpirun() const { return process_->pid(); }
+  pid_t launcher() const { return process_->pid(); }
   const std::string& token() const { return token_; }
   std::vector<pid_t> supervisors() const { return processes_with(token_, "fleet_driver"); }
   std::vector<pid_t> left(int within_s = k_end_within_s) const {
@@ -77,8 +87,9 @@ private:
 // Stays in a trial, with the next one prepared.
 class WaitingJob : public Job {
 public:
-  WaitingJob()
-      : Job("wait"), workers_(wait_for_count(token(), "wait_in_cell", k_workers, k_patience_s)) {}
+  explicit WaitingJob(Start start = Start::mpirun)
+      : Job("wait", start),
+        workers_(wait_for_count(token(), "wait_in_cell", k_workers, k_patience_s)) {}
   const std::vector<pid_t>& workers() const { return workers_; }
 
 private:
@@ -88,7 +99,7 @@ private:
 } // namespace
 
 TEST_CASE("one supervisor killed ends the job and every worker with its children") {
-  WaitingJob job;
+  WaitingJob job(GENERATE(Start::mpirun, Start::env));
   REQUIRE(job.workers().size() == k_workers);
   REQUIRE(job.supervisors().size() == k_supervisors);
   pid_t victim = GENERATE(0, 1) == 0 ? job.supervisors().front() : job.supervisors().back();
@@ -102,17 +113,18 @@ TEST_CASE("mpirun killed ends the job and every worker with its children") {
   WaitingJob job;
   REQUIRE(job.workers().size() == k_workers);
 
-  ::kill(job.mpirun(), SIGKILL);
+  ::kill(job.launcher(), SIGKILL);
 
   CHECK(job.left().empty());
 }
 
 TEST_CASE("a terminated job records the trial as interrupted before it ends") {
-  int signal = GENERATE(SIGTERM, SIGINT);
-  WaitingJob job;
+  const auto [start, signal] = GENERATE(table<Start, int>(
+      {{Start::mpirun, SIGTERM}, {Start::mpirun, SIGINT}, {Start::env, SIGTERM}}));
+  WaitingJob job(start);
   REQUIRE(job.workers().size() == k_workers);
 
-  ::kill(job.mpirun(), signal);
+  ::kill(job.launcher(), signal);
 
   CHECK(job.left().empty());
   CHECK(job.result() == "not_run: interrupted");

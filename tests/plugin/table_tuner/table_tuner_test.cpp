@@ -6,6 +6,7 @@
 #include "tuning/table_file.h"
 
 #include "base/atomic_file.h"
+#include "base/sha256.h"
 #include "support/catch.h"
 #include "support/scratch_folder.h"
 
@@ -61,7 +62,7 @@ struct Job {
   void write() {
     REQUIRE(base::write_file_atomically(file, to_text(table)));
     std::filesystem::permissions(file, std::filesystem::perms(0644));
-    variable = to_text(tuning::TableReference{file, tuning::sha256(to_text(table))});
+    variable = to_text(tuning::TableReference{file, base::sha256(to_text(table))});
   }
   tuning::HitCounts counts() const {
     auto text = base::read_text(hits);
@@ -173,7 +174,7 @@ TEST_CASE("calls that were measured get the table's choice, all others NCCL's") 
   CHECK(ended.status == 0);
   CHECK(ended.words.empty());
   auto counts = job.counts();
-  CHECK(counts.sha256 == tuning::sha256(to_text(job.table)));
+  CHECK(counts.sha256 == base::sha256(to_text(job.table)));
   CHECK(counts.rows == std::vector<tuning::RowHits>{{1, 0}, {1, 0}, {0, 1}});
   CHECK(counts.without_row == 7);
   CHECK(counts.set_aside == 0);
@@ -252,7 +253,7 @@ TEST_CASE("a rank without exactly this table creates no communicator, and says w
   }
   SECTION("malformed, on every rank alike") {
     REQUIRE(base::write_file_atomically(job.file, "nonsense\n"));
-    job.variable = to_text(tuning::TableReference{job.file, tuning::sha256("nonsense\n")});
+    job.variable = to_text(tuning::TableReference{job.file, base::sha256("nonsense\n")});
     why = "table.csv:1: ";
   }
 
