@@ -25,7 +25,7 @@ packages_build=(
 # To build and run the tests and benchmarks.
 packages_test=(
   catch2 libbenchmark-dev
-  python3 python3-h5py python3-jsonschema python3-pandas hdf5-tools
+  python3 python3-h5py python3-jsonschema python3-pandas python3-yaml hdf5-tools
   binutils git
 )
 # Useful for the tests, but optional: they pass on a release without them.
@@ -42,12 +42,18 @@ packages_optional=(
   chromium chromium-driver python3-selenium node-typescript # HTML pages in a browser, and their types
 )
 
+# For tests that only tests/run.sh --full runs.
+packages_full=(
+  slurm-wlm slurm-wlm-basic-plugins munge # a Slurm of two nodes on one machine
+)
+
 usage() {
   cat <<END
-Usage: launch/setup.sh [--without-tests] [--print]
+Usage: launch/setup.sh [--without-tests | --full] [--print]
 Installs the distribution packages that ncclprobe needs, as root or through sudo; only missing ones.
 
   --without-tests  only what is needed to build and run, not to test
+  --full           also what only tests/run.sh --full needs
   --print          print the list of packages, one a line, and stop
   --help           print this and stop
 
@@ -57,10 +63,12 @@ END
 }
 
 tests=yes
+full=no
 print_only=no
 for argument in "$@"; do
   case $argument in
     --without-tests) tests=no ;;
+    --full) full=yes ;;
     --print) print_only=yes ;;
     --help | -h) usage && exit 0 ;;
     *) echo "setup.sh: unknown argument '$argument'" >&2 && usage >&2 && exit 2 ;;
@@ -72,6 +80,9 @@ optional=()
 if [ "$tests" = yes ]; then
   required+=("${packages_test[@]}")
   optional=("${packages_optional[@]}")
+fi
+if [ "$full" = yes ]; then
+  optional+=("${packages_full[@]}")
 fi
 if [ "$print_only" = yes ]; then
   printf '%s\n' "${required[@]}" "${optional[@]}"

@@ -35,7 +35,11 @@ for argument in "$@"; do
   esac
 done
 
-launch/setup.sh
+if [ "$full" = yes ]; then
+  launch/setup.sh --full
+else
+  launch/setup.sh
+fi
 if [ -z "$preset" ]; then
   preset=$(launch/preset.sh)
   echo "run.sh: preset '$preset' ($(launch/preset.sh --why))"

@@ -8,6 +8,7 @@
 #include "base/similar_words.h"
 #include "launch/cli/common/nccl_tests_words.h"
 #include "launch/cli/doctor/doctor_command.h"
+#include "launch/cli/emit/emit_command.h"
 #include "launch/cli/help/help_command.h"
 #include "launch/cli/job/session.h"
 #include "launch/cli/models/models_command.h"
@@ -104,6 +105,7 @@ std::vector<Command> commands(const World& world) {
                                 }),
                            here(topo_usage, topo_command),
                            here(doctor_usage, doctor_command),
+                           make_command<EmitOptions>(emit_usage, emit_command),
                            make_command<ModelsOptions>(models_usage, models_command),
                            make_command<VariablesOptions>(variables_usage, variables_command)};
   for (Command& command : report_commands())
