@@ -24,7 +24,7 @@ fi
 #?each export NCCLPROBE_LAUNCHER=none
 #?each srun --mpi=none --label --nodes=@NODES@ --ntasks=@NODES@ --ntasks-per-node=1 ncclprobe @ARGUMENTS@
 #?without_mpi # Ranks find each other here. The port follows from the job's number, so two jobs on one node differ.
-#?without_mpi MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
-#?without_mpi MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))
+#?without_mpi MASTER_ADDR=${MASTER_ADDR:-$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)}
+#?without_mpi MASTER_PORT=${MASTER_PORT:-$((20000 + SLURM_JOB_ID % 10000))}
 #?without_mpi export MASTER_ADDR MASTER_PORT NCCLPROBE_LAUNCHER=env NCCLPROBE_JOIN_TIMEOUT=@WAIT@
 #?all srun --mpi=@MPI@ --kill-on-bad-exit=1 ncclprobe @ARGUMENTS@
