@@ -15,6 +15,7 @@
 #include "analysis/report/problems.h"
 #include "analysis/report/proof_section.h"
 #include "analysis/report/reference_range_section.h"
+#include "analysis/report/replay_section.h"
 #include "analysis/report/result_section.h"
 #include "analysis/report/saturation_section.h"
 #include "analysis/report/step_section.h"
@@ -60,6 +61,7 @@ Report whole_report(const RunSummary& run, std::optional<double> price_per_gpu,
   report.rows = cell_table(*figures);
   append(report, run_heading(run));
   report.sections.push_back(wrong_data_section(run));
+  append(report, replay_report(*figures));
   append(report, verdict_report(*figures));
   append(report, result_report(*figures));
   append(report, saturation_report(run, results));
@@ -92,6 +94,7 @@ Report brief_report(const RunSummary& run) {
   report.figures.push_back(figures);
   report.rows = cell_table(*figures);
   report.sections.push_back(wrong_data_section(run));
+  append(report, replay_report(*figures));
   append(report, verdict_report(*figures));
   report.sections.push_back(outlook_section(*figures));
   if (figures->settings.empty()) // nothing was compared

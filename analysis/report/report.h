@@ -24,6 +24,7 @@ inline constexpr int k_json_report_version = 1;
 //   schema "ncclprobe.report", version, synthetic
 //   run       identity, command, machine, software, settings of the environment, progress
 //   memory    one for each setting and rank: bytes of its device by use
+//   replay    how well the run replays a captured step: its times and those of its operations
 //   verdicts  the answer, the method with its numbers, each setting's count of verdicts, what to
 //             set for which sizes, the A/A comparison of the default's two arms
 //   results   one for each setting and kind of cell: figures pooled over processes, the verdict

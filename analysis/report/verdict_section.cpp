@@ -7,6 +7,7 @@
 #include "analysis/report/heading.h"
 #include "analysis/report/label_columns.h"
 #include "analysis/report/label_words.h"
+#include "analysis/report/replay_section.h"
 #include "analysis/results/conditions.h"
 #include "analysis/results/export_line.h"
 #include "analysis/verdict/slowest_trial.h"
@@ -281,6 +282,8 @@ Section answer_section(const RunFigures& figures) {
   section.blocks.push_back(Findings{"Answer", std::move(found), k_hang});
   if (auto advice = noise_advice(figures.run, figures.results, figures.verdicts); !advice.empty())
     section.blocks.push_back(Findings{"What to do", std::move(advice), k_hang});
+  if (auto caution = replay_caution(figures); !caution.empty())
+    section.blocks.push_back(Findings{"Replay", std::move(caution), k_hang});
   if (figures.verdicts.lowest_arms_p < k_alpha)
     section.blocks.push_back(
         Findings{"Caution", {{&k_not_steady, {{"p", figures.verdicts.lowest_arms_p}}}}, k_hang});

@@ -161,6 +161,8 @@ double samples_per_step(const model::StepLabel& step) {
 }
 
 std::string describe_step(const model::StepLabel& step) {
+  if (step.options.pattern == model::StepPattern::replay)
+    return fmt::format("replay of {}", step.model);
   std::string text = fmt::format(
       "{} {}, {}, batch {}", to_string(step.options.pattern), step.model,
       to_string(data_type(step.options.type)),

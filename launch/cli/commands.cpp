@@ -15,6 +15,7 @@
 #include "launch/cli/p2p/p2p_command.h"
 #include "launch/cli/plan/plan_command.h"
 #include "launch/cli/record/record_command.h"
+#include "launch/cli/replay/replay_command.h"
 #include "launch/cli/report_program/report_commands.h"
 #include "launch/cli/run/run_command.h"
 #include "launch/cli/topo/topo_command.h"
@@ -103,6 +104,7 @@ std::vector<Command> commands(const World& world) {
                                   return record_command(w.program_folder, w.environment_by_name,
                                                         options);
                                 }),
+                           here(replay_usage, replay_command),
                            here(topo_usage, topo_command),
                            here(doctor_usage, doctor_command),
                            make_command<EmitOptions>(emit_usage, emit_command),

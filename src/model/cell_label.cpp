@@ -57,8 +57,9 @@ Words words_of(const P2pLabel& label) {
 }
 
 Words words_of(const StepLabel& label) {
-  Words words{label.model, "ranks=" + base::format_number_list(label.ranks),
-              fmt::format("batch={}", label.batch)};
+  Words words{label.model, "ranks=" + base::format_number_list(label.ranks)};
+  if (label.options.pattern != StepPattern::replay)
+    words.push_back(fmt::format("batch={}", label.batch));
   if (label.sequence > 0)
     words.push_back(fmt::format("sequence={}", label.sequence));
   words.push_back(fmt::format("parts={}", to_string(label.parts)));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/fields.h"
+#include "model/captured_step.h"
 #include "model/inventory.h"
 #include "model/record.h"
 
@@ -83,6 +84,7 @@ struct RunHeader {
   std::vector<RankVariable> environment_of_ranks;
   std::string note;                   // the user's note; empty: none
   std::vector<ImportedFile> imported; // none: ncclprobe measured the run itself
+  std::vector<CapturedStep> captured; // the one that the run replays; none: it replays nothing
   bool operator==(const RunHeader&) const = default;
 };
 NCCLPROBE_DESCRIBE(
@@ -112,7 +114,11 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(imported,
                      "files of other programs that the run was imported from; none: ncclprobe "
                      "measured it",
-                     base::grown))
+                     base::grown),
+    NCCLPROBE_COLUMN(captured,
+                     "the step of a captured job that the run replays; none: it replays "
+                     "nothing",
+                     base::Rows{"captured_step"}, base::grown))
 
 struct Run {
   RunHeader header;

@@ -84,6 +84,8 @@ std::vector<std::string> StepOptions::words() const {
     if (wanted)
       words.push_back(std::move(word));
   };
+  if (pattern == StepPattern::replay)
+    return words;
   add(type == StepType::tf32, "tf32");
   add(scaling == Scaling::strong, "strong");
   if (has_part(pattern, StepPattern::ddp)) {

@@ -13,8 +13,9 @@
 // Training steps: how a model is trained, and which part of a step a cell measures.
 namespace ncclprobe::model {
 
-// workload/ddp_step.h and its neighbours describe each pattern.
-enum class StepPattern { ddp, fsdp, tp, pipeline, moe, ddp_tp, fsdp_tp };
+// workload/ddp_step.h and its neighbours describe each pattern. replay: a step of a captured job
+// (workload/replay_step.h); its model is the capture, and it has none of the options.
+enum class StepPattern { ddp, fsdp, tp, pipeline, moe, ddp_tp, fsdp_tp, replay };
 constexpr auto enum_names(StepPattern) {
   using enum StepPattern;
   return std::to_array<std::pair<StepPattern, std::string_view>>({{ddp, "ddp"},
@@ -23,7 +24,8 @@ constexpr auto enum_names(StepPattern) {
                                                                   {pipeline, "pipeline"},
                                                                   {moe, "moe"},
                                                                   {ddp_tp, "ddp+tp"},
-                                                                  {fsdp_tp, "fsdp+tp"}});
+                                                                  {fsdp_tp, "fsdp+tp"},
+                                                                  {replay, "replay"}});
 }
 
 // The parts of a pattern: ddp+tp has both; moe reduces gradients as ddp does.

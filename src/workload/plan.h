@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "model/captured_step.h"
 #include "workload/collective_benchmark.h"
 #include "workload/companions.h"
 #include "workload/in_process_cells.h"
@@ -77,6 +78,7 @@ struct Plan {
   std::vector<model::Setting> pinned;   // requested, but set in the environment, and left alone
   std::vector<std::string> notes;       // left out, and why; one line each
   std::vector<std::string> warnings;    // measured, but without the stated effect
+  std::vector<model::CapturedStep> captured; // as RunHeader::captured
 };
 
 // The trials, in `repeats` random blocks. A block holds every distinct setting once and the default

@@ -80,6 +80,8 @@ Result<Schedule> make_step(const StepRequest& request, const StepScope& scope) {
     return make_fsdp_step(request, scope);
   case StepPattern::pipeline:
     return make_pipeline_step(request, scope);
+  case StepPattern::replay: // made from a capture (replay_step.h)
+    break;
   }
   return fail(Errc::unsupported, "this pattern has no steps");
 }

@@ -222,6 +222,8 @@ TEST_CASE("every pattern has steps on the ranks that it can have") {
   StepMeasurement all = measurement();
   all.steps.clear();
   for (auto [pattern, name] : enum_names(StepPattern{})) {
+    if (pattern == StepPattern::replay) // made from a capture, not from a model
+      continue;
     all.steps.emplace_back();
     all.steps.back().pattern = pattern;
     all.steps.back().model = tests::small_model();

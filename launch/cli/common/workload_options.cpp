@@ -43,12 +43,23 @@ std::string write_compute(const StepCompute& compute) {
   return fmt::format("{}{}us", k_calibrated, static_cast<double>(compute.backward_ns) / 1000);
 }
 
+// What --workload can be: replays are a command of their own.
+Words<StepPattern> pattern_words() {
+  auto words = such_that<StepPattern>(
+      name_words<StepPattern>("workload"),
+      [](const StepPattern& said) { return said != StepPattern::replay; },
+      "`ncclprobe replay` replays captured jobs");
+  std::erase(words.choices, word(StepPattern::replay));
+  words.example = words.choices.back();
+  return words;
+}
+
 } // namespace
 
 Options workload_options(WorkloadOptions& into) {
   return in_group(
       "Training steps",
-      {option("workload", "NAME", into.pattern, name_words<StepPattern>("workload"),
+      {option("workload", "NAME", into.pattern, pattern_words(),
               "Parallelism of the training steps (run and plan then measure these steps instead of "
               "collectives): {}"),
        option("model", "NAME|FILE", into.model, text_words("gpt2-124m"),

@@ -294,6 +294,20 @@ Option rank_set_option(std::map<int, std::vector<model::Setting>>& into) {
       });
 }
 
+Options options_of_given_cells(RunOptions& into) {
+  Options options = joined({in_group("Where", machine_options(into)),
+                            in_group("What is compared", setting_options(into)),
+                            in_group("Timing", timing_options(into))});
+  for (Option& one : options)
+    if (one.name == "ranks") {
+      one = ranks_option(into.ranks, k_most);
+      one.group = "Where";
+    }
+  std::erase_if(options,
+                [](const Option& one) { return one.name == "no-sweep" || one.name == "mode"; });
+  return options;
+}
+
 Options plan_file_options(RunOptions& into) {
   return joined({measurement_options(into), {run_file_option(into.output)}});
 }

@@ -61,6 +61,9 @@ struct RunOptions : MeasuringOptions {
 // --rank-set: variables of some ranks.
 Option rank_set_option(std::map<int, std::vector<model::Setting>>& into);
 
+// Options of a run whose cells the command makes: where, what is compared, and timing.
+Options options_of_given_cells(RunOptions& into);
+
 // The options that a plan file can contain.
 Options plan_file_options(RunOptions& into);
 

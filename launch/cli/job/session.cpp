@@ -357,7 +357,9 @@ Result<workload::PlanRequest> make_request(const RunOptions& options, const Sess
   workload::PlanRequest request;
   request.backend = session.backend.name;
   request.ranks = session.layout.ranks();
-  if (options.workload.pattern) {
+  if (options.workload.pattern == model::StepPattern::replay) {
+    // The command makes the cells, from a capture.
+  } else if (options.workload.pattern) {
     NCCLPROBE_TRY_ASSIGN(request.steps, make_measurement(options, session));
   } else {
     request_collectives(options, request);

@@ -83,7 +83,7 @@ bool is_for(const std::string& part, model::StepPattern pattern) {
 std::string patterns_with(const std::string& part) {
   std::string all;
   for (const auto& [pattern, name] : enum_names(model::StepPattern{}))
-    if (is_for(part, pattern))
+    if (pattern != model::StepPattern::replay && is_for(part, pattern))
       all += fmt::format("{}{}", all.empty() ? "" : ", ", name);
   return all;
 }

@@ -83,6 +83,7 @@ model::RunHeader make_header(const World& world, const Session& session, const J
     header.environment.push_back({one.name, base::stored_value(one.name, one.value)});
   header.environment_of_ranks = launch::environment_of_ranks(session.reports, session.layout);
   header.pinned = plan.pinned;
+  header.captured = plan.captured;
   header.files = contents_of_files(options);
   if (!job.more) // otherwise nobody knows
     header.planned_trials = static_cast<int>(plan.trials.size());

@@ -39,15 +39,41 @@ int MadeJob::communicator(std::vector<int> ranks) {
   return id;
 }
 
+void MadeJob::collective_at(int communicator, const char* function, std::uint64_t bytes,
+                            const std::vector<Part>& ready) {
+  std::vector<Part> parts = ready;
+  const Part& last = *std::ranges::max_element(parts, {}, &Part::begin_ns);
+  const std::int64_t end_ns = last.begin_ns + transfer_ns(bytes);
+  for (Part& part : parts)
+    part.end_ns = end_ns;
+  collective(communicator, function, bytes, parts);
+  free_ns_[communicator] = end_ns;
+}
+
 void MadeJob::collective(int communicator, const char* function, std::uint64_t bytes) {
+  std::vector<Part> ready;
+  for (int rank : communicators_[static_cast<std::size_t>(communicator)])
+    ready.push_back(part_of(of(rank).now_ns, 0));
+  collective_at(communicator, function, bytes, ready);
+}
+
+void MadeJob::collective_beside(int communicator, const char* function, std::uint64_t bytes) {
   const std::vector<int>& ranks = communicators_[static_cast<std::size_t>(communicator)];
-  const std::uint64_t sequence = sequences_[{communicator, function}]++;
-  std::int64_t last_ns = 0;
-  for (int rank : ranks)
-    last_ns = std::max(last_ns, of(rank).now_ns);
-  for (int rank : ranks)
-    add(rank, communicator, function, bytes, -1, sequence,
-        part_of(of(rank).now_ns, last_ns + transfer_ns(bytes)));
+  std::vector<std::int64_t> now_ns;
+  std::vector<Part> ready;
+  for (int rank : ranks) {
+    now_ns.push_back(of(rank).now_ns);
+    ready.push_back(part_of(of(rank).now_ns, 0)); // called when it was ready
+    ready.back().begin_ns = std::max(of(rank).now_ns, free_ns_[communicator]);
+  }
+  collective_at(communicator, function, bytes, ready);
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    of(ranks[i]).now_ns = now_ns[i];
+}
+
+void MadeJob::wait(int communicator) {
+  for (int rank : communicators_[static_cast<std::size_t>(communicator)])
+    of(rank).now_ns = std::max(of(rank).now_ns, free_ns_[communicator]);
 }
 
 void MadeJob::collective(int communicator, const char* function, std::uint64_t bytes,

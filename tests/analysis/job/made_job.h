@@ -36,6 +36,11 @@ public:
   };
   void collective(int communicator, const char* function, std::uint64_t bytes,
                   const std::vector<Part>& parts);
+  // As the first, beside computing, which goes on at once. Operations of a communicator follow each
+  // other.
+  void collective_beside(int communicator, const char* function, std::uint64_t bytes);
+  // Its ranks compute only after what runs beside computing.
+  void wait(int communicator);
   // Ranks within the communicator.
   void message(int communicator, int from, int to, std::uint64_t bytes);
 
@@ -47,6 +52,8 @@ private:
     timeline::RankTrace trace;
     std::int64_t now_ns = 1'000'000;
   };
+  void collective_at(int communicator, const char* function, std::uint64_t bytes,
+                     const std::vector<Part>& ready);
   Rank& of(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
   void add(int rank, int communicator, const std::string& function, std::uint64_t bytes, int peer,
            std::uint64_t sequence, const Part& part);
@@ -54,6 +61,7 @@ private:
 
   std::vector<Rank> ranks_;
   std::vector<std::vector<int>> communicators_;
+  std::map<int, std::int64_t> free_ns_; // by communicator: what runs beside computing ends
   std::map<std::pair<int, std::string>, std::uint64_t> sequences_;
   std::vector<std::string> texts_{""};
 };

@@ -80,7 +80,7 @@ class Help(ProgramTest):
         return done.stdout.split()
 
     def test_bash_completes_commands_options_and_values(self):
-        self.assertEqual(self.completed("re"), ["record", "report"])
+        self.assertEqual(self.completed("re"), ["record", "replay", "report"])
         self.assertEqual(self.completed("topo", "--pla"), ["--placement"])
         self.assertEqual(self.completed("run", "--backend", "h"), ["host"])
         self.assertEqual(self.completed("-c", "all_reduce,broad"), ["all_reduce,broadcast"])

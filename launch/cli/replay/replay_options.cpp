@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "launch/cli/common/common_options.h"
+#include "launch/cli/replay/replay_command.h"
+
+namespace ncclprobe::cli {
+namespace {
+
+constexpr const char* k_replay_about =
+    "Makes one step of a job that ncclprobe record recorded into a schedule, and measures it as "
+    "ncclprobe run measures training steps: the job's collectives and messages, with their sizes, "
+    "types, communicators and order, and between them computing of the measured length. It needs "
+    "neither the job's program nor its model. The report says first how well the replay reproduces "
+    "the capture. This error belongs to every verdict on a setting.\n\n"
+    "On fewer ranks than were captured, communicators lose the missing ranks; every other rank "
+    "communicates as many bytes as in the job. A message to a missing rank cannot be replayed.";
+
+} // namespace
+
+Usage replay_usage(ReplayOptions& into) {
+  return {
+      .name = "replay",
+      .summary = "Replay a step of a recorded job without its program, and compare settings on it",
+      .about = k_replay_about,
+      .examples = {{"ncclprobe replay job/", "how well does the replay reproduce the job?"},
+                   {"ncclprobe replay job/ --set NCCL_MAX_CTAS=8,16",
+                    "would these settings make its step faster?"},
+                   {"ncclprobe replay job/ --compare-library nccl=/opt/nccl-2.28/libnccl.so.2"},
+                   {"mpirun -np 16 ncclprobe replay job/", "on two nodes"},
+                   {"ncclprobe replay job/ --captured-ranks 0,4 --ranks 2",
+                    "two of eight ranks on two GPUs"},
+                   {"ncclprobe replay job/ --backend host --ranks 4", "on the CPU"}},
+      .exits = measurement_exits("the launch does not fit the machine"),
+      .options = joined(
+          {in_group("What is replayed",
+                    {option("job", "JOB", into.job.path, path_words("job/"),
+                            "Folder of a recorded job, or its trace file",
+                            {.positional = true, .required = true}),
+                     option("step-kind", "N", into.job.step_kind, number_words(0, k_most),
+                            "Replay steps of this kind, as the report of the job counts them",
+                            {.initial = "the kind with the most steps"}),
+                     option("captured-ranks", "N,...", into.job.captured_ranks, numbers<int>(0),
+                            "Replay these ranks of the job, in this order",
+                            {.initial = "the first ones, as many as this run has"})}),
+           options_of_given_cells(into),
+           in_group("Results", {format_option(into.format), run_file_option(into.output),
+                                flag("force", into.force, "Replace the run file if it exists")}),
+           log_options(into.verbosity)})};
+}
+
+} // namespace ncclprobe::cli

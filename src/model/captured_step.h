@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/fields.h"
+#include "model/collective.h"
+#include "model/data_type.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// One step of a captured job, as the analysis of its traces sees it (analysis/replay). It is plain
+// data, from which a schedule is made (workload/replay_step.h) and with which the replay is
+// compared. Ranks are those of the job, unless a communicator is named.
+namespace ncclprobe::model {
+
+struct CapturedCommunicator {
+  std::string name; // NCCL's; empty: it has none
+  std::string role; // "data", "tensor", ...; "unknown"
+  int size = 0;
+  std::vector<int> ranks; // by rank in the communicator; -1: not captured
+  bool operator==(const CapturedCommunicator&) const = default;
+};
+NCCLPROBE_DESCRIBE(CapturedCommunicator, NCCLPROBE_COLUMN(name, "NCCL's name of it; empty: none"),
+                   NCCLPROBE_COLUMN(role, "what the job uses it for"),
+                   NCCLPROBE_COLUMN(size, "its ranks"),
+                   NCCLPROBE_COLUMN(ranks, "ranks of the job, by rank in it; -1: not captured"))
+
+// Stored by number: append only.
+enum class CapturedKind { collective, message };
+
+struct CapturedOperation {
+  int communicator = 0; // index
+  CapturedKind kind = CapturedKind::collective;
+  Collective collective = Collective::all_reduce; // of a message: send_recv
+  std::uint64_t count = 0;                        // elements, as NCCL's call counts them
+  DataType type = DataType::f32;
+  int root = 0;           // rank in the communicator
+  int from = -1, to = -1; // of a message: ranks in the communicator
+  double transfer_ns = 0; // without waiting, median over steps; 0: unknown
+  std::uint64_t bytes() const { return count * size_bytes(type); }
+  bool operator==(const CapturedOperation&) const = default;
+};
+NCCLPROBE_DESCRIBE(
+    CapturedOperation, NCCLPROBE_COLUMN(communicator, "row in /captured_communicators"),
+    NCCLPROBE_COLUMN(kind, "collective, or message: a send and its receive"),
+    NCCLPROBE_COLUMN(collective, "which collective"),
+    NCCLPROBE_COLUMN(count, "elements, as NCCL's call counts them"),
+    NCCLPROBE_COLUMN(type, "element type"), NCCLPROBE_COLUMN(root, "root rank in it"),
+    NCCLPROBE_COLUMN(from, "of a message: the sender's rank in the communicator; -1: none"),
+    NCCLPROBE_COLUMN(to, "of a message: the receiver's rank in the communicator; -1: none"),
+    NCCLPROBE_COLUMN(transfer_ns,
+                     "duration without waiting for other ranks, median over steps, ns; 0: unknown"))
+
+// A rank's part in an operation. The calls of a rank are in the order in which it called NCCL.
+struct CapturedCall {
+  int rank = 0;
+  int operation = 0;          // index
+  int group = -1;             // calls of a rank with equal numbers are one NCCL group; -1: alone
+  double compute_ns = 0;      // computing before it, since the call before; median over steps
+  bool is_waited_for = false; // computing goes on after it has ended; else after it has begun
+  bool operator==(const CapturedCall&) const = default;
+};
+NCCLPROBE_DESCRIBE(CapturedCall, NCCLPROBE_COLUMN(rank, "rank of the job"),
+                   NCCLPROBE_COLUMN(operation, "row in /captured_operations"),
+                   NCCLPROBE_COLUMN(group,
+                                    "equal numbers of a rank: launched as one group; -1: alone"),
+                   NCCLPROBE_COLUMN(compute_ns, "computing before it, median over steps, ns"),
+                   NCCLPROBE_COLUMN(is_waited_for, "1: computing goes on only after it has ended"))
+
+struct CapturedStep {
+  std::string path;              // of the capture
+  int kind = 0;                  // of step, as `report` counts them
+  std::uint64_t steps = 0;       // of which the figures are medians
+  std::vector<int> ranks;        // that were captured
+  std::vector<int> replayed;     // of these: by rank of the replay
+  bool has_device_times = false; // else those of calls on the host
+  double step_ns = 0;
+  double exposed_ns = 0; // the step without its computing: mean over ranks, median over steps
+  std::vector<CapturedCommunicator> communicators;
+  std::vector<CapturedOperation> operations;
+  std::vector<CapturedCall> calls;
+  std::vector<std::string> remarks; // what was assumed or left out, a sentence each
+  bool operator==(const CapturedStep&) const = default;
+};
+NCCLPROBE_DESCRIBE(CapturedStep, NCCLPROBE_COLUMN(path, "folder or file of the capture"),
+                   NCCLPROBE_COLUMN(kind, "kind of step, as in its report"),
+                   NCCLPROBE_COLUMN(steps, "steps of which the figures are medians"),
+                   NCCLPROBE_COLUMN(ranks, "ranks that were captured"),
+                   NCCLPROBE_COLUMN(replayed, "captured ranks, by rank of the replay"),
+                   NCCLPROBE_COLUMN(has_device_times,
+                                    "1: times are the GPU's; 0: of calls on the host"),
+                   NCCLPROBE_COLUMN(step_ns, "median length of a step, ns"),
+                   NCCLPROBE_COLUMN(exposed_ns,
+                                    "part of the step without computing, mean over ranks, ns"),
+                   NCCLPROBE_COLUMN(communicators, "communicators of the captured step",
+                                    base::Rows{"captured_communicators"}, base::grown),
+                   NCCLPROBE_COLUMN(operations, "operations of the captured step",
+                                    base::Rows{"captured_operations"}, base::grown),
+                   NCCLPROBE_COLUMN(calls, "calls of each rank, in order",
+                                    base::Rows{"captured_calls"}, base::grown),
+                   NCCLPROBE_COLUMN(remarks, "what was assumed or left out"))
+
+} // namespace ncclprobe::model
