@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <tuple>
 
 namespace ncclprobe::analysis::tune {
 namespace {
@@ -40,10 +41,13 @@ std::optional<tuning::Row> row_of(const search::Space& space, const search::Deci
   const model::CollectiveLabel* collective = label.collective();
   if (!decision.proven || !collective || !tuning::tuned_number(collective->collective))
     return std::nullopt;
+  const int split = std::max(1, collective->split);
+  if (split > 1 && shape.nodes > 1) // nobody knows how many nodes a part of the ranks spans
+    return std::nullopt;
   tuning::Row row;
   row.collective = collective->collective;
   row.min_bytes = row.max_bytes = label.bytes;
-  row.ranks = shape.ranks;
+  row.ranks = shape.ranks / split;
   row.nodes = shape.nodes;
   row.choice = choice_of(space, decision.candidate);
   const std::string channels = value_of(space, decision.candidate, "channels");
@@ -68,6 +72,7 @@ std::optional<tuning::Estimate> estimate_of(const tuning::Row& row, const Tuning
 
 struct Measured {
   model::Collective collective;
+  int split;
   std::uint64_t bytes;
   std::optional<tuning::Row> row;
 };
@@ -80,15 +85,16 @@ std::vector<tuning::Row> tuned_rows(const search::Space& space, const search::Ou
   std::vector<Measured> measured;
   for (std::size_t i = 0; i < labels.size(); ++i)
     if (const auto* collective = labels[i].collective())
-      measured.push_back({collective->collective, labels[i].bytes,
+      measured.push_back({collective->collective, collective->split, labels[i].bytes,
                           row_of(space, outcome.table[i], labels[i], shape)});
-  std::ranges::stable_sort(
-      measured, {}, [](const Measured& one) { return std::pair(one.collective, one.bytes); });
+  std::ranges::stable_sort(measured, {}, [](const Measured& one) {
+    return std::tuple(one.collective, one.split, one.bytes);
+  });
   std::vector<tuning::Row> rows;
   const Measured* last = nullptr;
   for (const Measured& one : measured) {
     const bool goes_on = last && last->row && one.row && last->collective == one.collective &&
-                         last->row->choice == one.row->choice &&
+                         last->split == one.split && last->row->choice == one.row->choice &&
                          last->row->channels == one.row->channels;
     if (goes_on)
       rows.back().max_bytes = one.bytes;

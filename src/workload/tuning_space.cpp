@@ -61,7 +61,7 @@ bool matters(const TuningRow& row, const TuningGround& ground) {
     case Moves::send_receive:
       return !has_algorithm(target);
     case Moves::steps:
-      return target.step.has_value();
+      return target.step && *target.step != model::StepPattern::replay; // a replay has no options
     }
     return false;
   });

@@ -5,11 +5,17 @@
 
 #include "launch/cli/common/workload_options.h"
 #include "launch/cli/job/default_job.h"
+#include "launch/cli/replay/captured_job.h"
+#include "workload/replay_shapes.h"
+#include "workload/replay_step.h"
 
 #include <algorithm>
 
 namespace ncclprobe::cli {
 namespace {
+
+// Of a collective beside the step that it belongs to: the step's time decides about the settings.
+constexpr double k_weight_of_a_part = 1e-4;
 
 // A collective, or a whole step on all ranks.
 bool is_target(const model::Cell& cell, int ranks) {
@@ -32,24 +38,59 @@ Result<std::vector<model::Cell>> TuneCells::cells_of(const RunOptions& given) co
   return cells;
 }
 
+Result<void> TuneCells::add(RunOptions run, double weight) {
+  run.no_sweep = true;
+  NCCLPROBE_TRY_ASSIGN(std::vector<model::Cell> cells, cells_of(run));
+  for (model::Cell& cell : cells)
+    if (std::ranges::none_of(targets_,
+                             [&](const Target& one) { return one.cell.label == cell.label; }))
+      targets_.push_back({run, std::move(cell), weight});
+  return {};
+}
+
+Result<void> TuneCells::add_job(const JobToTune& job, const RunOptions& options) {
+  const int ranks = session_->layout.ranks();
+  RunOptions run = run_of(job, options, session_->backend.name);
+  fill_defaults(run, session_->backend.name, session_->hosts, ranks);
+  NCCLPROBE_TRY_ASSIGN(const workload::PlanRequest request, make_request(run, *session_, *world_));
+  NCCLPROBE_TRY_ASSIGN(model::CapturedStep step,
+                       step_to_replay({job.path, std::nullopt, std::nullopt}, ranks));
+  if (step.replayed.size() != static_cast<std::size_t>(ranks))
+    return fail(
+        {Errc::invalid_argument,
+         fmt::format("{} has {} ranks, and {} would be tuned", job.path.string(),
+                     step.replayed.size(), ranks),
+         fmt::format("start it with --ranks {0}, or mpirun -np {0}", step.replayed.size())});
+  NCCLPROBE_TRY_ASSIGN(std::vector<model::Cell> cells,
+                       workload::make_replay_cells(step, step.replayed, ranks, request.timing,
+                                                   request.cell_deadline_ns,
+                                                   free_device_bytes(*session_)));
+  targets_.push_back({run, std::move(cells.front()), 1});
+  for (const workload::ReplayedShape& shape : workload::replayed_shapes(step)) {
+    RunOptions part = run_of(SizesToTune{shape.collective, {}}, options, session_->backend.name);
+    part.sizes = std::vector<std::uint64_t>{};
+    part.counts = std::vector{shape.count};
+    part.types = std::vector{shape.type};
+    part.splits = std::vector{shape.split};
+    NCCLPROBE_TRY(add(std::move(part), k_weight_of_a_part));
+  }
+  captured_.push_back(std::move(step));
+  return {};
+}
+
 Result<TuneCells> TuneCells::make(const World& world, const Session& session,
                                   const TuneOptions& options) {
-  std::vector<RunOptions> runs;
-  for (const TuneTarget& target : options.targets)
-    runs.push_back(run_of(target, options, session.backend.name));
-  if (!options.plan_file.empty())
-    runs.push_back(options);
-  if (runs.empty())
-    runs.push_back(run_of(SizesToTune{}, options, session.backend.name));
   TuneCells made(world, session);
-  for (RunOptions& run : runs) {
-    run.no_sweep = true;
-    NCCLPROBE_TRY_ASSIGN(std::vector<model::Cell> cells, made.cells_of(run));
-    for (model::Cell& cell : cells)
-      if (std::ranges::none_of(made.targets_,
-                               [&](const Target& one) { return one.cell.label == cell.label; }))
-        made.targets_.push_back({run, std::move(cell)});
-  }
+  for (const TuneTarget& target : options.targets)
+    if (const auto* job = std::get_if<JobToTune>(&target)) {
+      NCCLPROBE_TRY(made.add_job(*job, options));
+    } else {
+      NCCLPROBE_TRY(made.add(run_of(target, options, session.backend.name), 1));
+    }
+  if (!options.plan_file.empty())
+    NCCLPROBE_TRY(made.add(options, 1));
+  else if (options.targets.empty())
+    NCCLPROBE_TRY(made.add(run_of(SizesToTune{}, options, session.backend.name), 1));
   if (made.targets_.empty())
     return fail({Errc::invalid_argument, "there is nothing to tune: no cell has all ranks",
                  "name a collective or a training step with --for"});
@@ -70,6 +111,13 @@ std::vector<model::CellLabel> TuneCells::labels() const {
   return labels;
 }
 
+std::vector<double> TuneCells::weights() const {
+  std::vector<double> weights;
+  for (const Target& one : targets_)
+    weights.push_back(one.weight);
+  return weights;
+}
+
 std::vector<workload::TuningTarget> TuneCells::targets() const {
   std::vector<workload::TuningTarget> all;
   for (const Target& one : targets_) {
@@ -85,7 +133,9 @@ std::vector<workload::TuningTarget> TuneCells::targets() const {
 
 Result<model::Cell> TuneCells::with(std::size_t target,
                                     const std::vector<model::Setting>& step_options) {
-  if (step_options.empty())
+  const model::StepLabel* step = targets_.at(target).cell.label.step();
+  const bool is_replay = step && step->options.pattern == model::StepPattern::replay;
+  if (step_options.empty() || is_replay) // a replay has none of them
     return targets_.at(target).cell;
   auto [place, is_new] =
       made_.try_emplace({target, model::label_of(step_options)}, targets_.at(target).cell);

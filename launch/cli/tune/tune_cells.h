@@ -23,6 +23,8 @@ public:
   std::vector<model::Cell> all() const;
   std::vector<model::CellLabel> labels() const; // of all
   std::vector<workload::TuningTarget> targets() const;
+  std::vector<double> weights() const; // search::Target::weight
+  const std::vector<model::CapturedStep>& captured() const { return captured_; } // replayed
 
   // The cell of a target under these options of training steps ("bucket", "50M"). Errors: as above,
   // if the step is not possible with them.
@@ -32,13 +34,18 @@ private:
   struct Target {
     RunOptions run; // measures it, perhaps among others
     model::Cell cell;
+    double weight = 1;
   };
   TuneCells(const World& world, const Session& session) : world_(&world), session_(&session) {}
   Result<std::vector<model::Cell>> cells_of(const RunOptions& run) const;
+  Result<void> add(RunOptions run, double weight);
+  // The replayed step, and its collectives alone, which a tuner table needs.
+  Result<void> add_job(const JobToTune& job, const RunOptions& options);
 
   const World* world_;
   const Session* session_;
   std::vector<Target> targets_;
+  std::vector<model::CapturedStep> captured_;
   std::map<std::pair<std::size_t, std::string>, Result<model::Cell>> made_; // by what was asked
 };
 

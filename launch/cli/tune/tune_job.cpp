@@ -4,6 +4,7 @@
 #include "launch/cli/tune/tune_job.h"
 
 #include "analysis/report/cell_name.h"
+#include "analysis/report/replay_section.h"
 #include "analysis/report_value/report_writers.h"
 #include "analysis/tune/tuning_report.h"
 #include "base/console.h"
@@ -74,8 +75,11 @@ analysis::search::Space TuneJob::space() {
   analysis::search::Space space;
   for (const workload::TuningParameter& one : settings_.parameters)
     space.parameters.push_back({one.name, one.values, one.scope != TuningScope::process});
-  for (const model::Cell& cell : cells_->all())
-    space.targets.push_back({analysis::cell_in_full(cell.label), 1, cell.label.bytes});
+  const std::vector<model::Cell> cells = cells_->all();
+  const std::vector<double> weights = cells_->weights();
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    space.targets.push_back(
+        {analysis::cell_in_full(cells[i].label), weights[i], cells[i].label.bytes});
   space.possible = [this, ground = ground()](const Candidate& candidate, std::size_t target) {
     const CandidateSettings settings = settings_of(settings_, candidate);
     return (ground.backend != "nvidia" || can_be_delivered(settings.of_cells)) &&
@@ -217,6 +221,7 @@ Job TuneJob::job() {
     workload::Plan plan;
     plan.trials = ask();
     plan.pinned = tuning_.pinned;
+    plan.captured = cells_->captured();
     return plan;
   };
   job.more = [this](const model::TrialRecord& trial) { return learn(trial); };
@@ -243,7 +248,11 @@ std::optional<Job> TuneJob::proof_job() {
   Job job;
   job.options = options_writing(k_proof_file);
   job.can_be_resumed = false;
-  job.plan = [this]() -> Result<workload::Plan> { return delivery_->proof_plan(); };
+  job.plan = [this]() -> Result<workload::Plan> {
+    workload::Plan plan = delivery_->proof_plan();
+    plan.captured = cells_->captured();
+    return plan;
+  };
   job.conclude = [this](const analysis::RunSummary& run, const auto&, int exit_code) {
     return conclude(&run, exit_code);
   };
@@ -255,8 +264,11 @@ int TuneJob::conclude(const analysis::RunSummary* proof, int exit_code) {
   tuning_.choices = analysis::tune::choices_of(companions_, shown_, cells_->labels());
   tuning_.measured = true;
   tuning_.files.insert(tuning_.files.begin(), k_search_file);
-  if (proof)
+  if (proof) {
     delivery_->judge(*proof);
+    for (const analysis::Finding& one : analysis::replay_caution(analysis::RunFigures(*proof)))
+      tuning_.notes.push_back(in_words(one));
+  }
   if (delivery_)
     if (auto finished = delivery_->finish(); !finished)
       return give_up(finished.error());

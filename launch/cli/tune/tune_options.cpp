@@ -36,6 +36,7 @@ Usage tune_usage(TuneOptions& into) {
                    {"mpirun -np 16 ncclprobe tune --for all_reduce:1M-256M --budget 5m"},
                    {"ncclprobe tune --for ddp:gpt2-124m -o tuned-gpt2",
                     "make this training step faster"},
+                   {"ncclprobe tune --for job/", "make the step of a recorded job faster"},
                    {"ncclprobe tune --check-environment",
                     "which variables of the environment do nothing, and which harm"},
                    {". tuned/settings.sh", "use the settings"}},
@@ -48,7 +49,8 @@ Usage tune_usage(TuneOptions& into) {
           {in_group("What is tuned",
                     {repeated("for", "TARGET", into.targets, tune_target_words(),
                               "A collective with its sizes (all_reduce:1M-256M, all_gather:8K,1M), "
-                              "or a training step with its model (ddp:gpt2-124m)",
+                              "a training step with its model (ddp:gpt2-124m), or the folder of a "
+                              "recorded job (job/), whose step is replayed",
                               {.initial = "all_reduce:1M-256M, on the CPU 64K-4M"}),
                      option("plan", "FILE", into.plan_file, text_words("sweep.toml"),
                             "Tune for the cells of this plan file (TOML)", {.excludes = {"for"}}),

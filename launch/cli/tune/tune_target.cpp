@@ -46,16 +46,23 @@ Result<TuneTarget> read_target(const std::string& text) {
     }
     return TuneTarget{sizes};
   }
-  if (const auto pattern = model::parse_enum<model::StepPattern>(name, "target"))
+  if (const auto pattern = model::parse_enum<model::StepPattern>(name, "target");
+      pattern && *pattern != model::StepPattern::replay)
     return TuneTarget{StepToTune{*pattern, rest}};
-  return base::fail({base::Errc::invalid_argument,
-                     fmt::format("'{}' is neither a collective nor a training step", name),
-                     "for example all_reduce:1M-256M, or ddp:gpt2-124m"});
+  if (text.find('/') != std::string::npos)
+    return TuneTarget{JobToTune{text}};
+  return base::fail(
+      {base::Errc::invalid_argument,
+       fmt::format("'{}' is neither a collective, a training step nor a recorded job", name),
+       "for example all_reduce:1M-256M, ddp:gpt2-124m, or the folder of a recorded job with a "
+       "slash: job/"});
 }
 
 std::string write_target(const TuneTarget& target) {
   if (const auto* step = std::get_if<StepToTune>(&target))
     return step->model.empty() ? word(step->pattern) : word(step->pattern) + ":" + step->model;
+  if (const auto* job = std::get_if<JobToTune>(&target))
+    return job->path.string();
   const auto& sizes = std::get<SizesToTune>(target);
   std::string text = word(sizes.collective);
   for (std::size_t i = 0; i < sizes.bytes.size(); ++i)
@@ -76,11 +83,15 @@ std::vector<std::uint64_t> default_tune_sizes(const std::string& backend) {
 RunOptions run_of(const TuneTarget& target, RunOptions options, const std::string& backend) {
   options.no_sweep = true;
   options.budget_ns =
-      std::holds_alternative<StepToTune>(target) ? k_step_budget_ns : k_cell_budget_ns;
+      std::holds_alternative<SizesToTune>(target) ? k_cell_budget_ns : k_step_budget_ns;
   if (const auto* step = std::get_if<StepToTune>(&target)) {
     options.workload.pattern = step->pattern;
     if (!step->model.empty())
       options.workload.model = step->model;
+    return options;
+  }
+  if (std::holds_alternative<JobToTune>(target)) {
+    options.workload.pattern = model::StepPattern::replay;
     return options;
   }
   const auto& sizes = std::get<SizesToTune>(target);
