@@ -146,6 +146,7 @@ build_packages() { # <release>
       >>"$work/$1.log" 2>&1
     touch "$root/installed"
   fi
+  rm -rf "$root/build"
   # A copy of what is committed or changed, without build folders.
   rm -rf "$root/ncclprobe" && mkdir "$root/ncclprobe"
   (cd "$source_dir" && git ls-files -z --cached --others --exclude-standard | xargs -0 -r tar c --ignore-failed-read) |
