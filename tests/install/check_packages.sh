@@ -19,7 +19,8 @@ Installs each release of Debian into a folder, builds the packages there, and in
 
   --releases LIST  code names (default: bookworm,trixie)
   --cuda ROOT      also build the worker for this CUDA toolkit of this machine
-  --output FOLDER  keep the packages there
+  --output FOLDER  keep the packages there, those of each release in a folder of its name
+  --no-build       try the packages that are there already
   --work FOLDER    where the releases are installed (default: a temporary folder)
   --also FOLDER    try the .tar.gz in a copy of this installed system too, such as Ubuntu's
   --keep           keep what was installed, so that the next run is quicker (with --work)
@@ -36,6 +37,7 @@ cuda=""
 output=""
 work=""
 keep=no
+build=yes
 also=()
 while [ $# -gt 0 ]; do
   case $1 in
@@ -50,6 +52,7 @@ while [ $# -gt 0 ]; do
       shift
       ;;
     --keep) keep=yes ;;
+    --no-build) build=no ;;
     --) shift && break ;;
     --help | -h) usage && exit 0 ;;
     *) echo "check_packages.sh: unknown argument '$1'" >&2 && usage >&2 && exit 2 ;;
@@ -193,6 +196,10 @@ wrong() {
 try_deb() { # <release>
   local release=$1 deb try begin installed
   deb=$(find "$packages/$release" -name 'ncclprobe_*.deb' 2>/dev/null | head -n 1)
+  if [ -z "$deb" ]; then
+    wrong "there is no .deb for $release"
+    return
+  fi
   say "the .deb on $release"
   try=$work/$release-try
   remove_root "$try"
@@ -239,7 +246,7 @@ IFS=, read -ra names <<<"$releases"
 for release in "${names[@]}"; do
   if ! install_release "$release"; then
     wrong "$release could not be installed"
-  elif ! build_packages "$release"; then
+  elif [ "$build" = yes ] && ! build_packages "$release"; then
     wrong "the packages do not build on $release"
   else
     try_deb "$release"
