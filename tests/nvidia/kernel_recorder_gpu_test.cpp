@@ -44,7 +44,7 @@ TEST_CASE("the plugin records kernels on a GPU through CUPTI, in windows, on the
   limits.every = 100;
   std::int64_t first_ns = 0, last_ns = 0;
   {
-    plugin::KernelRecorder recorder(0, path, limits, keep_words);
+    plugin::KernelRecorder recorder(0, path, limits, nullptr, keep_words);
     auto windows = [&] { return support::rows_in<trace::KernelWindowRow>(path).size(); };
     stream.spin(1'000'000); // before any window
     support::wait_until_idle(stream);

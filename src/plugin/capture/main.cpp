@@ -93,7 +93,8 @@ public:
     std::unique_ptr<KernelRecording> kernels;
     if (is_set("NCCLPROBE_CAPTURE_CUDA")) {
       own.most_bytes /= 2; // for each of both
-      kernels = std::make_unique<KernelRecorder>(rank, path + ".cuda.spool", own, say);
+      kernels = std::make_unique<KernelRecorder>(rank, path + ".cuda.spool", own,
+                                                 std::getenv("CUDA_INJECTION64_PATH"), say);
     }
     start_tracing(spool_, detail, GpuClock::estimated, own, path + ".last", std::move(kernels));
     if (rank == 0 && !is_set("NCCLPROBE_CAPTURE_QUIET"))

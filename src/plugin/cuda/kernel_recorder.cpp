@@ -89,12 +89,15 @@ void wake(std::atomic<std::uint32_t>& word) {
 } // namespace
 
 struct KernelRecorder::State {
-  State(int its_rank, const Limits& its_limits, void (*its_say)(const std::string&))
-      : rank(its_rank), limits(its_limits), say(its_say),
+  State(int its_rank, const Limits& its_limits, const char* its_injection,
+        void (*its_say)(const std::string&))
+      : rank(its_rank), limits(its_limits),
+        injection(its_injection == nullptr ? "" : its_injection), say(its_say),
         windows(its_limits.steps, its_limits.every) {}
 
   const int rank;
   const Limits limits;
+  const std::string injection;
   void (*const say)(const std::string&);
   trace::SpoolWriter spool;
   std::string stem;
@@ -214,7 +217,7 @@ struct KernelRecorder::State {
     if (result == cupti::k_other_subscriber) {
       ++windows_refused;
       if (other.empty())
-        other = probable_cupti_user(mapped_files(), std::getenv("CUDA_INJECTION64_PATH"));
+        other = probable_cupti_user(mapped_files(), injection.c_str());
       report("another tool uses CUPTI, which serves one per process: " +
              (other.empty() ? "CUPTI does not name it" : other));
       return false;
@@ -300,9 +303,9 @@ struct KernelRecorder::State {
 };
 
 KernelRecorder::KernelRecorder(int rank, std::string path, const Limits& limits,
-                               void (*say)(const std::string&))
+                               const char* injection, void (*say)(const std::string&))
     : state_(nullptr) {
-  auto made = std::make_unique<State>(rank, limits, say);
+  auto made = std::make_unique<State>(rank, limits, injection, say);
   if (!made->spool.open(path)) {
     say("cannot write " + path + " (" + std::strerror(errno) + "): kernels are not recorded");
     return;

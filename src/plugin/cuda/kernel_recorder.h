@@ -24,9 +24,10 @@ namespace ncclprobe::plugin {
 // stops neither the job nor the writing of NCCL's events.
 class KernelRecorder : public KernelRecording {
 public:
-  // `path`: of the spool, which must not exist. `say`: prints a line to the user.
-  // Throws what std::thread and new throw.
-  KernelRecorder(int rank, std::string path, const Limits& limits, void (*say)(const std::string&));
+  // `path`: of the spool, which must not exist. `injection`: the library that CUDA was told to load
+  // (may be null). `say`: prints a line to the user. Throws what std::thread and new throw.
+  KernelRecorder(int rank, std::string path, const Limits& limits, const char* injection,
+                 void (*say)(const std::string&));
   // Waits up to 5 s for CUPTI, which may wait for a device that hangs; then a thread stays behind.
   ~KernelRecorder() override;
   void follow(const JobProgress& progress) override;

@@ -24,4 +24,18 @@ inline std::string time_in_words(std::uint64_t ns) {
   return ms % 1'000 == 0 ? std::to_string(ms / 1'000) + " s" : std::to_string(ms) + " ms";
 }
 
+// What is left out of a recording from now on, and why; empty: it goes on. `is_full`: rows were
+// left out because of the bytes.
+inline std::string limit_reached(const Limits& limits, std::uint64_t since_start_ns,
+                                 std::uint64_t steps, bool is_full) {
+  if (limits.for_ns != 0 && since_start_ns >= limits.for_ns)
+    return "NCCL's operations after " + time_in_words(limits.for_ns) + ", the limit of time";
+  if (limits.steps != 0 && limits.every == 0 && steps >= limits.steps)
+    return "NCCL's operations after " + std::to_string(limits.steps) + " steps, the limit of steps";
+  if (limits.last_ns == 0 && is_full)
+    return "NCCL's operations after " + std::to_string(limits.most_bytes) +
+           " bytes, the limit of size";
+  return "";
+}
+
 } // namespace ncclprobe::plugin

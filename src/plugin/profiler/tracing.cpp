@@ -3,6 +3,7 @@
 
 #include "plugin/profiler/tracing.h"
 
+#include "plugin/profiler/device_ranks.h"
 #include "plugin/profiler/provenance.h"
 #include "plugin/profiler/trace_rows.h"
 
@@ -39,8 +40,7 @@ std::atomic<Detail> detail_wanted{Detail::channels};
 pid_t process = 0; // the process whose events are ours; asking each time would be a system call
 std::array<std::atomic<int>, 4096> members{};
 std::atomic<std::size_t> members_known{0};
-std::array<std::atomic<int>, 64> ranks_of_devices{}; // rank + 1; 0: unknown
-std::atomic<int> first_rank{0};
+DeviceRanks device_ranks;
 
 // State of the writing thread, and of threads that flush; never used on NCCL's hot paths.
 struct Writing {
@@ -90,21 +90,6 @@ void note(const Writing& own, std::string_view name, const std::string& value) {
   own.spool.note(state.communicators.front().global_rank, name, value);
 }
 
-// Empty: recording goes on.
-std::string limit_reached(const Writing& own, std::chrono::nanoseconds since_start) {
-  if (own.limits.for_ns != 0 &&
-      static_cast<std::uint64_t>(since_start.count()) >= own.limits.for_ns)
-    return "NCCL's operations after " + time_in_words(own.limits.for_ns) + ", the limit of time";
-  if (own.limits.steps != 0 && own.limits.every == 0 &&
-      own.rows.steps().steps() >= own.limits.steps)
-    return "NCCL's operations after " + std::to_string(own.limits.steps) +
-           " steps, the limit of steps";
-  if (own.limits.last_ns == 0 && own.rows.is_full())
-    return "NCCL's operations after " + std::to_string(own.limits.most_bytes) +
-           " bytes, the limit of size";
-  return "";
-}
-
 void show_progress(Writing& own, bool ended) {
   if (own.kernels)
     own.kernels->follow({own.rows.steps().is_known(), own.rows.steps().steps(), ended});
@@ -133,7 +118,9 @@ void write_until_stopped(Writing& own) {
       show_progress(own, true);
       return write_rest(own);
     }
-    if (const std::string left_out = limit_reached(own, now - start);
+    if (const std::string left_out =
+            limit_reached(own.limits, static_cast<std::uint64_t>((now - start).count()),
+                          own.rows.steps().steps(), own.rows.is_full());
         phase == Phase::on && !left_out.empty()) {
       phase = Phase::ending;
       end = now + k_to_the_end;
@@ -244,9 +231,7 @@ bool is_tracing() {
 }
 
 int traced_rank_of_device(int device) {
-  const auto place = static_cast<std::size_t>(device);
-  const int known = place < ranks_of_devices.size() ? ranks_of_devices[place].load() : 0;
-  return known > 0 ? known - 1 : first_rank.load();
+  return device_ranks.of(device);
 }
 
 void set_operation(std::uint32_t id) {
@@ -276,11 +261,7 @@ Communicator* open_communicator(int interface, std::uint64_t hash, const char* n
   communicator.device = current_device();
   communicator.name.set(name);
   communicator.global_rank = global_rank_of(index, hash, rank);
-  if (index == 0)
-    first_rank = communicator.global_rank;
-  if (const auto place = static_cast<std::size_t>(communicator.device);
-      place < ranks_of_devices.size())
-    ranks_of_devices[place] = communicator.global_rank + 1;
+  device_ranks.add(communicator.device, communicator.global_rank, index == 0);
   communicator.messages = new (std::nothrow)
       std::atomic<std::uint32_t>[2 * static_cast<std::size_t>(std::max(0, size))]();
   communicator.variables = new (std::nothrow) Variables(nccl_variables());
