@@ -120,3 +120,15 @@ void start_by_itself(int rank) {
 }
 
 } // namespace ncclprobe::plugin
+
+// CUDA calls this when it starts (CUDA_INJECTION64_PATH), before it creates a context. Nothing is
+// recorded yet: that begins with the first communicator. The library is the same as the one that
+// NCCL loads, so both find the same state.
+extern "C" [[gnu::visibility("default")]] int InitializeInjection() {
+  try {
+    if (ncclprobe::plugin::is_set("NCCLPROBE_CAPTURE_CUDA"))
+      ncclprobe::plugin::prepare_kernel_recording();
+  } catch (const std::exception&) { // no memory: CUDA starts without
+  }
+  return 1; // CUDA takes 0 as a failure
+}
