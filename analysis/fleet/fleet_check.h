@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/statistics/inference.h"
+#include "base/enum_names.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+// The search for bad nodes, links and rails as a state machine without side effects. The history is
+// the state: judge() (judgement.h) says what it means, next_round() (rounds.h) what to measure
+// next. Statistics and sources: docs/method.md.
+namespace ncclprobe::analysis::fleet {
+
+struct CheckOptions {
+  int nodes = 0;
+  // GPUs of a node that have a rail each. With more than one, each group is measured once as a
+  // whole and once on all rails at once, each rail separately.
+  int rails = 1;
+  int group = 2; // nodes that are measured together
+  int most_rounds = 14;
+  // The largest probability that anything is named that is at most half as slow as `slower`.
+  double alpha = 0.01;
+  // The least probability that a node as slow as `slower` is not acquitted.
+  double power = 0.99;
+  double slower = 0.1; // share of the usual bandwidth that a bad node lacks
+  std::uint64_t seed = 0;
+
+  // Numbers of paths: 0 is the whole node, rail r is r + 1.
+  int paths() const { return rails > 1 ? 1 + rails : 1; }
+};
+// Logarithms of times: what is bad, and what is tolerated.
+double bad_shift(const CheckOptions& options);
+double tolerated_shift(const CheckOptions& options);
+
+// Nodes that are measured together, in ascending order.
+using Group = std::vector<int>;
+
+// One group in one trial.
+struct Meeting {
+  int round = 0;
+  int trial = 0; // meetings of one trial ran at the same time
+  Group nodes;
+  std::vector<double> times_ns; // by path; empty: the group broke, or did not finish in time
+  bool broken() const { return times_ns.empty(); }
+};
+
+// A node whose own process crashed, or whose supervisor went silent. It is not measured again.
+struct Fault {
+  int node = 0;
+  int round = 0;
+  std::string what;
+};
+
+struct History {
+  int rounds = 0; // that are over
+  std::vector<Meeting> meetings;
+  std::vector<Fault> faults;
+};
+
+// failed: it crashed, or hung with every partner. undecided: neither acquitted nor accused yet.
+enum class Standing { good, bad, failed, undecided };
+
+// How fast a node, link or rail is, against what is usual.
+struct SpeedEstimate {
+  double ratio = 1;  // of bandwidths; below 1: slower
+  Interval interval; // 95%, of a confidence sequence
+  int slow = 0;      // meetings that were slower than tolerated
+  int meetings = 0;
+};
+
+struct PathVerdict {
+  Standing standing = Standing::undecided;
+  std::optional<SpeedEstimate> estimate; // absent: it was never measured
+};
+
+struct NodeVerdict {
+  Standing standing = Standing::undecided;
+  std::vector<PathVerdict> paths;
+  std::vector<int> bad_rails; // only some of them; empty: not a matter of rails
+  std::string fault;          // why it failed
+  int broken = 0;             // meetings that did not finish
+};
+
+// A pair whose members are both fine with others.
+struct LinkVerdict {
+  int first = 0;
+  int second = 0;
+  std::optional<int> rail; // only this one is slow
+  Standing standing = Standing::undecided;
+  std::optional<SpeedEstimate> estimate; // absent: it only ever broke
+};
+
+// One rail of all nodes, against the median of all rails.
+struct RailVerdict {
+  int rail = 0;
+  double ratio = 1;
+  bool bad = false;
+};
+
+struct Judgement {
+  std::vector<NodeVerdict> nodes;
+  std::vector<LinkVerdict> links; // bad and undecided ones
+  std::vector<RailVerdict> rails; // only if there are at least three
+  std::vector<double> usual_ns;   // by path; what a group of good nodes takes; empty: unknown
+  double usual_error = 0;         // standard error of the logarithm of the first one
+  double noise = 0;               // standard deviation of a meeting's logarithm, the largest path's
+
+  int count(Standing standing) const;
+  bool decided() const; // nodes and links
+};
+
+} // namespace ncclprobe::analysis::fleet

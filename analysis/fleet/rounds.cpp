@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/fleet/rounds.h"
+
+#include "analysis/search/random_order.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace ncclprobe::analysis::fleet {
+namespace {
+
+// Of good nodes, beside suspects.
+constexpr int k_least_compared = 8;
+// A named node is measured until its interval rests on so many meetings, if others need rounds.
+constexpr int k_enough_meetings = 6;
+// Above so many nodes, two rarely meet twice by chance, and a search for the best partner is slow.
+constexpr std::size_t k_few = 64;
+
+class Maker {
+public:
+  Maker(const CheckOptions& options, const History& history, const Judgement& judgement)
+      : options_(options), judgement_(judgement),
+        random_(options.seed * 1'000'003 + static_cast<std::uint64_t>(history.rounds)),
+        took_part_(static_cast<std::size_t>(options.nodes)),
+        broke_(static_cast<std::size_t>(options.nodes)) {
+    for (const Meeting& one : history.meetings)
+      for (int node : one.nodes) {
+        ++took_part_[at(node)];
+        if (one.broken())
+          broke_[at(node)] = true;
+        for (int other : one.nodes)
+          if (other > node)
+            ++met_[{node, other}];
+      }
+  }
+
+  Round make() {
+    const std::vector<int> good = shuffled(Standing::good), bad = shuffled(Standing::bad);
+    std::vector<int> suspects = shuffled(Standing::undecided);
+    if (suspects.size() > good.size() || good.size() < partners()) {
+      free_ = std::move(suspects);
+      free_.insert(free_.end(), good.begin(), good.end());
+      mix();
+      pair_all(free_.size());
+      return std::move(round_);
+    }
+    free_ = good;
+    for (const LinkVerdict& one : judgement_.links)
+      if (one.standing == Standing::undecided)
+        repeat(one);
+    for (int node : suspects)
+      pair_with_good(node);
+    for (int node : bad)
+      if (meetings_of(node) < k_enough_meetings)
+        pair_with_good(node);
+    pair_all(std::max<std::size_t>(k_least_compared, round_.groups.size()) * group());
+    return std::move(round_);
+  }
+
+private:
+  static std::size_t at(int node) { return static_cast<std::size_t>(node); }
+  std::size_t group() const { return static_cast<std::size_t>(options_.group); }
+  std::size_t partners() const { return group() - 1; }
+
+  std::vector<int> shuffled(Standing standing) {
+    std::vector<int> nodes;
+    for (int node = 0; node < options_.nodes; ++node)
+      if (judgement_.nodes[at(node)].standing == standing)
+        nodes.push_back(node);
+    search::put_in_random_order(nodes, random_);
+    return nodes;
+  }
+
+  // Those that were left out most often come first; the rest is random.
+  void mix() {
+    search::put_in_random_order(free_, random_);
+    std::ranges::stable_sort(free_, {}, [&](int node) { return took_part_[at(node)]; });
+  }
+
+  int meetings_of(int node) const {
+    const auto& estimate = judgement_.nodes[at(node)].paths.front().estimate;
+    return estimate ? estimate->meetings : 0;
+  }
+
+  int met(int a, int b) const {
+    const auto found = met_.find(std::minmax(a, b));
+    return found == met_.end() ? 0 : found->second;
+  }
+
+  // Takes partners from the free nodes: those that the members met least.
+  bool fill(Group& members) {
+    while (members.size() < group()) {
+      if (free_.empty())
+        return false;
+      auto strangeness = [&](int node) {
+        int sum = 0;
+        for (int member : members)
+          sum += met(member, node);
+        return sum;
+      };
+      auto best = free_.begin();
+      int least = strangeness(*best);
+      for (auto one = free_.begin() + 1; one != free_.end() && least > 0; ++one)
+        if (const int now = strangeness(*one); now < least)
+          std::tie(best, least) = std::pair(one, now);
+      members.push_back(*best);
+      if (free_.size() > k_few) {
+        *best = free_.back();
+        free_.pop_back();
+      } else {
+        free_.erase(best);
+      }
+    }
+    return true;
+  }
+
+  void add(Group members, bool may_hang) {
+    std::ranges::sort(members);
+    (may_hang ? round_.alone : round_.groups).push_back(std::move(members));
+  }
+
+  void pair_with_good(int node) {
+    Group members{node};
+    if (fill(members))
+      add(std::move(members), broke_[at(node)]);
+  }
+
+  void repeat(const LinkVerdict& link) {
+    for (int node : {link.first, link.second})
+      if (std::ranges::find(free_, node) == free_.end())
+        return;
+    std::erase_if(free_, [&](int node) { return node == link.first || node == link.second; });
+    add({link.first, link.second}, false);
+  }
+
+  // Up to so many of the free nodes.
+  void pair_all(std::size_t most) {
+    for (std::size_t used = 0; used + group() <= most && free_.size() >= group(); used += group()) {
+      Group members{free_.front()};
+      if (free_.size() > k_few) {
+        free_.front() = free_.back();
+        free_.pop_back();
+      } else {
+        free_.erase(free_.begin());
+      }
+      fill(members);
+      const bool may_hang =
+          std::ranges::any_of(members, [&](int node) { return broke_[at(node)]; });
+      add(std::move(members), may_hang);
+    }
+  }
+
+  const CheckOptions& options_;
+  const Judgement& judgement_;
+  search::Random random_;
+  std::vector<int> took_part_;
+  std::vector<bool> broke_;
+  std::map<std::pair<int, int>, int> met_;
+  std::vector<int> free_;
+  Round round_;
+};
+
+} // namespace
+
+Round next_round(const CheckOptions& options, const History& history, const Judgement& judgement) {
+  if (history.rounds >= options.most_rounds || (history.rounds > 0 && judgement.decided()))
+    return {};
+  return Maker(options, history, judgement).make();
+}
+
+} // namespace ncclprobe::analysis::fleet

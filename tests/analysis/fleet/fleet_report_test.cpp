@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What people and programs get of a check: text, CSV, and the schema in docs/schemas.
+#include "analysis/fleet/fleet_report.h"
+#include "analysis/report_value/report_writers.h"
+#include "support/catch.h"
+#include "support/golden.h"
+#include "support/json_schema.h"
+
+#include <algorithm>
+
+using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis::fleet;
+using namespace ncclprobe::support;
+
+namespace {
+
+// Good ones, in one row of meetings each.
+Checked check_of(int nodes) {
+  Checked checked;
+  checked.options = {.nodes = nodes, .rails = 8};
+  for (int node = 0; node < nodes; ++node) {
+    checked.names.push_back("node" + std::to_string(node));
+    NodeVerdict verdict{.standing = Standing::good};
+    verdict.paths.assign(9, {Standing::good, SpeedEstimate{1.002, {0.98, 1.02}, 0, 5}});
+    checked.judgement.nodes.push_back(verdict);
+  }
+  checked.backend = "nvidia";
+  checked.collective = "all_reduce";
+  checked.bytes = 64 << 20;
+  checked.ranks_per_node = 8;
+  checked.usual_gb_per_s = 45.2;
+  checked.rounds = 6;
+  checked.meetings = 3 * nodes;
+  checked.judgement.usual_ns.assign(9, 1.5e6);
+  checked.judgement.noise = 0.012;
+  checked.run_file = "check.h5";
+  return checked;
+}
+
+void make_bad(Checked& checked, int node, int rail) {
+  NodeVerdict& one = checked.judgement.nodes[static_cast<std::size_t>(node)];
+  one.standing = Standing::bad;
+  one.paths[0] = {Standing::bad, SpeedEstimate{0.8, {0.78, 0.82}, 6, 6}};
+  one.paths[static_cast<std::size_t>(rail) + 1] = {Standing::bad,
+                                                   SpeedEstimate{0.61, {0.58, 0.64}, 6, 6}};
+  one.bad_rails = {rail};
+}
+
+void make_failed(Checked& checked, int node) {
+  NodeVerdict& one = checked.judgement.nodes[static_cast<std::size_t>(node)];
+  one = {.standing = Standing::failed, .paths = one.paths, .fault = "its worker's end: signal 9"};
+}
+
+// All kinds of results.
+Checked bad_check() {
+  Checked checked = check_of(20);
+  make_bad(checked, 17, 3);
+  make_failed(checked, 4);
+  checked.judgement.nodes[2].standing = Standing::undecided;
+  checked.judgement.nodes[2].broken = 1;
+  checked.judgement.links = {
+      {1, 6, std::nullopt, Standing::bad, SpeedEstimate{0.5, {0.48, 0.52}, 3, 3}},
+      {3, 5, 2, Standing::undecided, std::nullopt}};
+  checked.judgement.rails = {{0, 1, false}, {1, 0.8, true}, {2, 1, false}};
+  checked.baseline = {"last-week.h5", 0.9, {0.89, 0.91}, true};
+  checked.why_incomplete = "node4 no longer answers";
+  return checked;
+}
+
+int lines_of(const std::string& text) {
+  return static_cast<int>(std::ranges::count(text, '\n'));
+}
+
+} // namespace
+
+TEST_CASE("A bad node is named with ratio, interval, evidence and rail, and with commands") {
+  const std::string text = write_text(fleet_report(bad_check()));
+
+  CHECK(text.find("20 nodes, 1 bad, 1 failed, 1 not decided, 17 good") != std::string::npos);
+  CHECK(text.find("node17: 0.61x [0.58, 0.64] in 6 of 6, rail 3") != std::string::npos);
+  CHECK(text.find("scontrol update NodeName=node17 State=DRAIN "
+                  "Reason='ncclprobe: 0.61x [0.58, 0.64] in 6 of 6, rail 3'") != std::string::npos);
+  CHECK(text.find("kubectl cordon node17") != std::string::npos);
+  // A quote in a reason stays within the word.
+  CHECK(text.find(R"(Reason='ncclprobe: its worker'\''s end: signal 9')") != std::string::npos);
+}
+
+TEST_CASE("Good nodes are counted, and a check of 1,000 fits a screen, however many are bad") {
+  const Checked good = check_of(1000);
+  Checked bad = check_of(1000);
+  for (int node = 0; node < 200; ++node)
+    make_bad(bad, node, 3);
+
+  CHECK(lines_of(write_text(fleet_report(good))) <= 8);
+  CHECK(lines_of(write_text(fleet_report(bad))) <= 45);
+  CHECK(!names_any(good));
+  CHECK(names_any(bad));
+}
+
+TEST_CASE("CSV has a row for each node") {
+  std::string csv;
+  write_csv(fleet_report(bad_check()), [&](std::string_view piece) { csv += piece; });
+
+  CHECK(lines_of(csv) == 21);
+  CHECK(csv.find("node17,bad,0.61,0.58,0.64,6,6,") != std::string::npos);
+  CHECK(csv.find("node4,failed,") != std::string::npos);
+}
+
+TEST_CASE("The JSON of a fleet check has the fields and types of its schema") {
+  JsonSchema schema;
+  schema.add_free("values"); // of findings: each kind has its own
+  schema.add_names("severity", Severity{});
+  schema.add_names("state", Standing{});
+  Checked never = check_of(4);
+  for (NodeVerdict& node : never.judgement.nodes)
+    node = {.standing = Standing::undecided, .paths = std::vector<PathVerdict>(9)};
+  never.usual_gb_per_s = 0;
+  for (const Checked& one : {check_of(8), bad_check(), never})
+    schema.add(written(fleet_report(one), Format::json));
+
+  check_document("docs/schemas/fleet_check.json",
+                 schema.text("ncclprobe fleet check --format json"));
+}
