@@ -31,6 +31,17 @@ struct Layout {
       hosts_by_rank.push_back(placement.host);
     return hosts_by_rank;
   }
+  // The layout of a trial on these ranks (TrialSpec::launch_ranks), which are numbered anew.
+  Layout of_trial(const std::vector<int>& launch_ranks) const {
+    if (launch_ranks.empty())
+      return *this;
+    Layout some{{}, hosts};
+    for (int rank : launch_ranks) {
+      some.placements.push_back(placements.at(static_cast<std::size_t>(rank)));
+      some.placements.back().rank = some.ranks() - 1;
+    }
+    return some;
+  }
   // What each worker of that supervisor drives in a trial on the first `trial_ranks` ranks.
   std::vector<std::vector<RankPlacement>> workers_of(int supervisor, int trial_ranks,
                                                      int devices_per_worker) const {

@@ -3,6 +3,7 @@
 
 #include "launch/supervisor/leader_trial.h"
 
+#include "launch/supervisor/launch_ranks.h"
 #include "launch/supervisor/stop_ladder.h"
 #include "launch/supervisor/trial_outcome.h"
 #include "model/document.h"
@@ -49,7 +50,7 @@ LeaderTrial::LeaderTrial(const model::TrialSpec& spec, const Layout& layout, int
                          const SupervisorOptions& options, const ActiveClock& clock, Tell tell)
     : spec_(spec), options_(options), clock_(clock), tell_(std::move(tell)),
       heartbeats_(supervisors), reports_(supervisors) {
-  for (const RankPlacement& placement : layout.placements) {
+  for (const RankPlacement& placement : layout.of_trial(spec.launch_ranks).placements) {
     supervisor_of_rank_.push_back(placement.supervisor);
     host_of_rank_.push_back(layout.host_name(placement));
   }
@@ -271,6 +272,7 @@ std::string LeaderTrial::lost_workers() const {
 }
 
 model::TrialRecord LeaderTrial::take_record() {
+  number_as_launch(spec_, reports_, cause_);
   model::TrialRecord record = make_record(spec_, cause_, std::move(reports_));
   record.started_utc = started_utc_;
   record.total_ns = base::monotonic_ns() - started_ns_;

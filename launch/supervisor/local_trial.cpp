@@ -9,6 +9,7 @@
 #include "base/number_list.h"
 #include "base/own_folder.h"
 #include "launch/supervisor/environment.h"
+#include "launch/supervisor/launch_ranks.h"
 #include "launch/supervisor/process_state.h"
 #include "launch/supervisor/trial_outcome.h"
 
@@ -42,10 +43,10 @@ std::vector<model::WorkerRecord> workers_of(const Layout& layout, int supervisor
 LocalTrial::LocalTrial(model::TrialSpec spec, const Layout& layout, int supervisor,
                        const SupervisorOptions& options, const ActiveClock& clock, TrialPhase phase,
                        Tell tell_leader)
-    : spec_(std::move(spec)), layout_(layout), options_(options), clock_(clock),
-      tell_leader_(std::move(tell_leader)),
+    : spec_(std::move(spec)), layout_(layout.of_trial(spec_.launch_ranks)), options_(options),
+      clock_(clock), tell_leader_(std::move(tell_leader)),
       state_(spec_, options_,
-             workers_of(layout, supervisor, spec_.ranks, options.devices_per_worker),
+             workers_of(layout_, supervisor, spec_.ranks, options.devices_per_worker),
              std::move(phase), clock.now_ns()),
       handles_(state_.report.workers.size()), spawned_at_s_(std::time(nullptr)) {
   for (std::size_t worker = 0; worker < handles_.size(); ++worker)
@@ -99,7 +100,8 @@ Result<ProcessCommand> LocalTrial::command_of(std::size_t worker) const {
     return command;
   }
   for (int rank : ranks_of(worker))
-    if (auto found = options_.cpus_of_rank.find(rank); found != options_.cpus_of_rank.end())
+    if (auto found = options_.cpus_of_rank.find(rank_of_launch(spec_, rank));
+        found != options_.cpus_of_rank.end())
       command.preferred_cpus.insert(command.preferred_cpus.end(), found->second.begin(),
                                     found->second.end());
   return command;

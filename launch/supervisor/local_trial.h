@@ -55,7 +55,7 @@ private:
   std::filesystem::path spool_of(std::size_t worker) const; // of a traced trial
 
   model::TrialSpec spec_;
-  const Layout& layout_;
+  Layout layout_; // of this trial
   const SupervisorOptions& options_;
   const ActiveClock& clock_;
   Tell tell_leader_;

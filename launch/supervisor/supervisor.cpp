@@ -4,6 +4,7 @@
 #include "launch/supervisor/supervisor.h"
 
 #include "base/units.h"
+#include "launch/supervisor/launch_ranks.h"
 #include "launch/supervisor/supervisor_impl.h"
 #include "model/document.h"
 
@@ -259,6 +260,10 @@ model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
         model::OutcomeKind::failed,
         fmt::format("the trial wants {} ranks, this run has {}", spec.ranks, impl.layout.ranks()),
         {}};
+  else if (!spec.launch_ranks.empty() && !has_launch_ranks(spec, impl.layout.ranks()))
+    refused = {model::OutcomeKind::failed,
+               "the trial's ranks of the launch do not exist, or do not match its number of ranks",
+               {}};
   if (!refused.ok()) {
     model::TrialRecord record;
     record.spec = spec;

@@ -142,6 +142,9 @@ struct TrialSpec {
   // From the start of its processes until they are ready for the first cell.
   std::int64_t startup_deadline_ns = 180'000'000'000;
   std::int64_t teardown_deadline_ns = 30'000'000'000;
+  // The ranks of the launch that run it, in the order of the trial's own numbers; empty: the first
+  // `ranks`. Schedule and settings by rank use the trial's numbers, its record those of the launch.
+  std::vector<int> launch_ranks;
 
   // Libraries, the choice of CPUs, then the environment that all ranks share.
   std::vector<Setting> under_test() const;
@@ -175,6 +178,10 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(tested_libraries, "libraries of /trial_libraries that are under test",
                      base::grown),
     NCCLPROBE_COLUMN(cpu_affinity, "CPUs requested for its workers; empty: the default",
+                     base::grown),
+    NCCLPROBE_COLUMN(launch_ranks,
+                     "ranks of the launch that ran it, in the order of the "
+                     "trial's own numbers; empty: the first ones",
                      base::grown))
 
 // Identifies what was measured, for --resume and for comparing runs: equal keys mean the same

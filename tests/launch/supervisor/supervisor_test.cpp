@@ -49,6 +49,53 @@ TEST_CASE("a good trial of four workers is recorded whole") {
   CHECK(run.processes_left == 0);
 }
 
+TEST_CASE("a trial on some ranks of the launch, in another order, is recorded with these ranks") {
+  model::TrialSpec spec = make_spec(2, 1);
+  spec.launch_ranks = {3, 1};
+  auto fleet = launch::make_local_fleet();
+  launch::Supervisor supervisor(*fleet, test_launch::make_layout(4),
+                                test_launch::make_options("good", {}));
+
+  const model::TrialRecord record = supervisor.run(spec);
+
+  CHECK(record.outcome.ok());
+  REQUIRE(record.workers.size() == 2);
+  CHECK(record.workers[0].ranks == std::vector{1});
+  CHECK(record.workers[1].ranks == std::vector{3});
+  CHECK(record.workers[1].memory.at(0).rank == 3);
+  std::vector<int> ranks;
+  for (const model::Sample& sample : record.cells.at(0).samples)
+    ranks.push_back(sample.rank);
+  CHECK(ranks == std::vector{1, 3, 1, 3});
+}
+
+TEST_CASE("of a trial on some ranks, the one that crashed is named by its rank of the launch") {
+  model::TrialSpec spec = make_spec(2, 1, 0);
+  spec.launch_ranks = {3, 1};
+  auto fleet = launch::make_local_fleet();
+  launch::Supervisor supervisor(*fleet, test_launch::make_layout(4),
+                                test_launch::make_options("crash_in_cell", {}));
+
+  const model::TrialRecord record = supervisor.run(spec);
+
+  CHECK(record.outcome.kind == OutcomeKind::crashed);
+  CHECK(record.outcome.ranks == std::vector{3});
+  CHECK_THAT(record.outcome.reason, ContainsSubstring("rank 3 in cell 0"));
+}
+
+TEST_CASE("ranks that the launch does not have, or too few, are refused") {
+  auto fleet = launch::make_local_fleet();
+  launch::Supervisor supervisor(*fleet, test_launch::make_layout(4),
+                                test_launch::make_options("good", {}));
+  for (const std::vector<int>& ranks :
+       {std::vector{0, 4}, std::vector{1, 1}, std::vector{-1, 0}, std::vector{2}}) {
+    model::TrialSpec spec = make_spec(2, 1);
+    spec.launch_ranks = ranks;
+
+    CHECK(supervisor.run(spec).outcome.kind == OutcomeKind::failed);
+  }
+}
+
 TEST_CASE("a trial's own choice of CPUs is set, and told by the workers themselves") {
   model::TrialSpec spec = make_spec(2, 1);
   const std::vector<int> allowed = base::allowed_cpus();
