@@ -9,6 +9,7 @@
 #include "launch/cli/common/nccl_tests_words.h"
 #include "launch/cli/doctor/doctor_command.h"
 #include "launch/cli/emit/emit_command.h"
+#include "launch/cli/fleet/fleet_command.h"
 #include "launch/cli/help/help_command.h"
 #include "launch/cli/job/session.h"
 #include "launch/cli/models/models_command.h"
@@ -99,6 +100,7 @@ std::vector<Command> commands(const World& world) {
                            here(plan_usage, plan_command),
                            here(p2p_usage, p2p_command),
                            here(tune_usage, tune_command),
+                           here(fleet_usage, fleet_command),
                            here(record_usage,
                                 [](const World& w, const RecordOptions& options) {
                                   return record_command(w.program_folder, w.environment_by_name,

@@ -18,9 +18,10 @@ enum ExitCode : int {
   k_exit_warnings = 8,        // doctor: the worst finding is a warning
   k_exit_failures = 9,        // doctor: the worst finding is a failure; claim: it cannot be true
   k_exit_regression = 10,     // compare: a gate found a regression
-  k_exit_undecided = 11,      // compare: a gate is not decided, so it is not passed
+  k_exit_undecided = 11,      // compare: a gate is not decided, so it is not passed; fleet: a node
   k_exit_not_comparable = 12, // compare: the runs of a gate or baseline cannot be compared
   k_exit_hang = 13,           // hang: an operation of the job hangs
+  k_exit_bad_node = 14,       // fleet: a node, link or rail is named bad
   k_exit_interrupted = 130,   // Ctrl-C or a terminating signal
 };
 

@@ -21,7 +21,7 @@ CPU = ["--backend", "host"]
 SMALL = [*CPU, "--no-sweep", "--sizes", "1K,64K", "--collectives", "all_reduce", "--batches", "2", "--iterations", "3",
          "--warmups", "1"]
 # The offsets of the hosts' clocks from each other and from the machine's.
-AHEAD_S = {"alpha": 100, "beta": 5000, "gamma": 86400}
+AHEAD_S = {"alpha": 100, "beta": 5000, "gamma": 86400, "delta": 7}
 TWO = {"alpha": 2, "beta": 2}
 ONE_EACH = {"alpha": 1, "beta": 1}
 

@@ -199,16 +199,6 @@ std::string report_of(const analysis::RunSummary& run, const std::filesystem::pa
   return format ? report : fmt::format("{}\nrun file: {}\n", report, output.string());
 }
 
-// The file that --output names, if it is the report's and not the run file; otherwise empty.
-base::Destination report_file(const RunOptions& options) {
-  const std::filesystem::path file = options.output.value_or("");
-  const auto overwrite = options.force ? base::Overwrite::yes : base::Overwrite::no;
-  const std::string suffix = file.extension();
-  return suffix == ".json" || suffix == ".csv" || suffix == ".html"
-             ? base::Destination{file, overwrite}
-             : base::Destination{};
-}
-
 // Advice on how to complete a run that was cut short.
 std::string way_on(const Job& job, const std::filesystem::path& output) {
   return job.can_be_resumed ? fmt::format("`ncclprobe --resume {}{}` resumes it", output.string(),
@@ -403,6 +393,15 @@ int plan_and_lead(const World& world, Session& session, const Job& job,
 }
 
 } // namespace
+
+base::Destination report_file(const RunOptions& options) {
+  const std::filesystem::path file = options.output.value_or("");
+  const auto overwrite = options.force ? base::Overwrite::yes : base::Overwrite::no;
+  const std::string suffix = file.extension();
+  return suffix == ".json" || suffix == ".csv" || suffix == ".html"
+             ? base::Destination{file, overwrite}
+             : base::Destination{};
+}
 
 int run_job(const World& world, Session& session, const Job& job) {
   launch::SupervisorOptions how;

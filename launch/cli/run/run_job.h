@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/results/run_summary.h"
+#include "base/output_file.h"
 #include "launch/cli/job/session.h"
 
 #include <filesystem>
@@ -32,5 +33,8 @@ struct Job {
 // Leads the followers through the plan, or follows, stores every finished trial, folds the run file
 // and prints the report. Returns an exit code (base/exit_code.h).
 int run_job(const World& world, Session& session, const Job& job);
+
+// The file that --output names, if it is the report's and not the run file; otherwise empty.
+base::Destination report_file(const RunOptions& options);
 
 } // namespace ncclprobe::cli

@@ -1,0 +1,61 @@
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""`ncclprobe fleet check` as a user sees it, on simulated nodes and on real ranks of the CPU."""
+
+import csv
+import io
+import unittest
+
+from program_test_case import ProgramTest, read_json
+
+NODES = ["--backend", "synthetic", "--ranks", "8", "--ranks-per-node", "1", "--seed", "3"]
+SLOW = ["--rank-set", "5:NCCLPROBE_SYNTHETIC_GB_PER_S=70"]
+
+
+def states(report):
+    return {one["node"].split("/")[1]: one["state"] for one in report["nodes"] if one["state"] != "good"}
+
+
+class Fleet(ProgramTest):
+    def test_a_slow_node_is_named_and_a_crashing_and_a_hanging_one_too(self):
+        failing = ["--rank-set", "2:NCCLPROBE_SYNTHETIC_FAIL=crash", "--rank-set", "6:NCCLPROBE_SYNTHETIC_FAIL=hang",
+                   "--cell-timeout", "2s"]
+        done = self.measure("fleet", "check", *NODES, *SLOW, *failing, "--format", "json", code=14)
+
+        report = read_json(done.stdout)
+        self.assertEqual(states(report), {"rank 5": "bad", "rank 2": "failed", "rank 6": "failed"})
+        by_name = {one["node"].split("/")[1]: one for one in report["nodes"]}
+        self.assertAlmostEqual(by_name["rank 5"]["ratio"], 0.7, delta=0.03)
+        self.assertEqual(by_name["rank 5"]["slow"], by_name["rank 5"]["measurements"])
+        self.assertIn("signal 6", by_name["rank 2"]["reason"])
+        self.assertIn("did not finish with any of 2 partners", by_name["rank 6"]["reason"])
+        self.assertEqual(report["why_incomplete"], "")
+        self.assertEqual(self.processes(), [])
+
+    def test_good_nodes_are_counted_and_an_earlier_check_tells_a_slower_fleet(self):
+        done = self.measure("fleet", "check", *NODES, "--at-once", "4", "--quiet")
+        self.assertIn("Fleet check [SYNTHETIC]: 8 nodes, 8 good", done.stdout)
+        self.assertLess(len(done.stdout.splitlines()), 12)
+
+        slower = self.run_program("fleet", "check", *NODES, "--baseline", str(self.run_file), "--output", "now.csv",
+                                  "--format", "csv", NCCLPROBE_SYNTHETIC_GB_PER_S="85")
+        self.assertEqual(slower.returncode, 14, slower.stderr)
+        rows = list(csv.DictReader(io.StringIO((self.folder / "now.csv").read_text())))
+        self.assertEqual([row["state"] for row in rows], ["good"] * 8)
+
+    def test_ranks_on_the_cpu_are_checked_and_three_nodes_are_too_few(self):
+        cpu = ["fleet", "check", "--backend", "host", "--size", "4K", "--ranks-per-node"]
+        done = self.run_program(*cpu, "2", "--ranks", "8", "--rounds", "1", "--time", "100ms", "--format", "json")
+        report = read_json(done.stdout)
+        self.assertEqual(report["counts"]["nodes"], 4)
+        self.assertEqual(len(report["usual_us"]), 3)  # the whole, and two rails
+        self.assertEqual(report["measured"]["measurements"], 2)
+
+        few = self.run_program(*cpu, "1", "--ranks", "3")
+        self.assertEqual(few.returncode, 6, few.stderr)
+        self.assertIn("3 nodes cannot be told apart: a check needs at least 4", few.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
