@@ -52,13 +52,12 @@ std::vector<TrialRequest> ConfirmStep::block() {
   std::vector<TrialRequest> block{trial_under(progress_.unset)};
   if (progress_.process && progress_.allowed(*progress_.process))
     block.push_back(trial_under(*progress_.process));
-  put_in_random_order(block, progress_.random);
   return block;
 }
 
 std::vector<int> ConfirmStep::planned_looks() {
   const std::vector<TrialRequest> one = block();
-  std::vector<TrialRequest> all;
+  std::vector<TrialRequest> all{trial_under(progress_.unset)}; // after the last block
   int room = 0;
   for (; room < k_looks.back(); ++room) {
     all.insert(all.end(), one.begin(), one.end());
@@ -85,7 +84,7 @@ std::vector<std::vector<TrialRequest>> ConfirmStep::next() {
   if (look_ == 0)
     looks_ = planned_looks();
   std::vector<std::vector<TrialRequest>> blocks;
-  std::vector<TrialRequest> all;
+  std::vector<TrialRequest> all{trial_under(progress_.unset)};
   for (int i = look_ == 0 ? 0 : looks_[look_ - 1]; i < looks_[look_]; ++i) {
     blocks.push_back(block());
     all.insert(all.end(), blocks.back().begin(), blocks.back().end());
@@ -96,6 +95,8 @@ std::vector<std::vector<TrialRequest>> ConfirmStep::next() {
   }
   if (blocks.empty())
     progress_.complete = false;
+  else if (blocks.back().size() > 1)
+    blocks.push_back({trial_under(progress_.unset)}); // every candidate runs between two of these
   ++look_;
   return blocks;
 }

@@ -10,7 +10,8 @@
 
 namespace ncclprobe::analysis::search {
 
-// Measures the finalists in turns with the default, in processes that had no part in choosing. It
+// Measures the finalists in processes that had no part in choosing. The default runs before and
+// after each of them, so that a disturbance shows, and steady drift makes neither side slower. It
 // looks at fixed numbers of blocks, and ends early when everything is decided. Each look has an
 // equal part of k_alpha (Bonferroni), so all looks together keep it. If the budget has no room for
 // all looks, fewer are planned, and the last one takes all blocks that there is room for.

@@ -12,15 +12,15 @@ namespace ncclprobe::analysis::search {
 class DefaultLevel {
 public:
   struct Check {
-    double off = 0;   // new time - mean of those before
+    double off = 0;   // new time - expected time
     double limit = 0; // the largest distance that counts as scatter
     bool is_off() const { return off > limit || off < -limit; }
   };
-  // Absent with fewer than three earlier times. The limit is Student's prediction interval (99%)
-  // for one more time, but at least 3%. The scatter is that of successive times, so slow drift does
-  // not count (von Neumann, Kent, Bellinson and Hart, "The mean square successive difference",
-  // 1941).
-  std::optional<Check> check(double log_time) const;
+  // Absent with fewer than three earlier times. A time is off if it is far both from the mean of
+  // the last three and from their trend, so steady drift is no disturbance. The limit is Student's
+  // prediction interval (99%) for one more time, but at least 3%. The scatter is that of successive
+  // times (von Neumann, Kent, Bellinson and Hart, "The mean square successive difference", 1941).
+  std::optional<Check> check(int trial, double log_time) const;
   void add(int trial, double log_time);
   // The level changed: only later times count.
   void restart() { times_.clear(); }
@@ -32,10 +32,15 @@ public:
 
 private:
   struct Moments {
-    double count = 0, mean = 0; // of the last three
     double variance = 0, degrees_of_freedom = 0;
   };
   Moments of_last() const;
+  struct Expected {
+    double log_time = 0;
+    double variance = 0; // of it, in variances of one time
+  };
+  Expected by_level() const;
+  Expected by_trend(int trial) const;
   struct Time {
     int trial = 0;
     double log_time = 0;

@@ -27,7 +27,6 @@ private:
   Progress& progress_;
   std::unique_ptr<Chooser> chooser_;
   std::vector<Tried> tried_;
-  double reserve_s_ = 0;
   bool done_ = false;
 };
 

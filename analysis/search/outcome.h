@@ -18,6 +18,7 @@ enum class Fate {
   not_proven, // a finalist: `interval` does not exclude `needed`
   not_chosen, // measured to the end of choosing; others were faster
   stopped,    // shown to be slower than the best by the sequential test, and measured no further
+  needless,   // as fast without one of its changes, which was left out
   halved,     // among the slower ones of its round, and measured no further
   failed,     // see `outcome`; never tried again
   unfinished, // the budget ended first
@@ -41,6 +42,13 @@ struct Gain {
   double speed = 1;
   Interval interval = {1, 1}; // k_confidence
   int processes = 0;          // on each side
+};
+
+// A change of the fastest combination that was left out.
+struct LeftOut {
+  std::size_t parameter = 0;
+  int value = 0;
+  Gain gain; // with it over without it
 };
 
 struct Decision {
@@ -67,9 +75,12 @@ struct Outcome {
   // Of each target: the process parameters of `settings`, and in-process values of its own if they
   // are proven to gain over the settings alone. These are the rows of the tuner table.
   std::vector<Decision> table;
-  // By parameter: the fastest combination over the same without that change, as chosen
-  // (Options::each_change_counts). Empty for a single change.
+  // By parameter: the fastest combination over the same without that change, as chosen. Empty for a
+  // single change, whose gain is the combination's.
   std::map<std::size_t, Gain> of_changes;
+  std::vector<LeftOut> left_out;
+  // Otherwise the budget had no room for it: some changes of `settings` may have no effect.
+  bool each_change_counts = true;
   std::vector<Reason> reasons; // of all candidates tried but the default
   std::vector<Disturbance> disturbances;
   int trials = 0;

@@ -43,7 +43,9 @@ struct Progress {
   // the fastest in-process values under it.
   std::vector<Observation> contenders;
   std::optional<Candidate> process;
-  std::map<std::size_t, Gain> of_changes; // Outcome::of_changes
+  std::map<std::size_t, Gain> of_changes; // as in Outcome
+  std::vector<LeftOut> left_out;
+  bool each_change_counts = true;
   std::vector<std::vector<Candidate>> in_process;
   std::map<std::pair<std::optional<std::size_t>, Candidate>, Reason> reasons;
   bool complete = true; // no step was cut short by the budget

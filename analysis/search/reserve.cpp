@@ -4,6 +4,7 @@
 #include "analysis/search/reserve.h"
 
 #include "analysis/search/confirm_step.h"
+#include "analysis/search/leave_out_step.h"
 #include "analysis/search/process_race_step.h"
 #include "analysis/search/screen_step.h"
 
@@ -27,6 +28,15 @@ double screen_reserve_s(Progress& progress) {
     all.push_back(screened(progress, progress.unset, target));
   constexpr int k_least_rounds = 2;
   return k_least_rounds * progress.expected_s({screen_trial(progress, progress.unset, all)});
+}
+
+// Finding what is faster comes first: nothing if this would take more than a tenth of the budget.
+double leave_out_reserve_s(Progress& progress) {
+  constexpr double k_largest_share = 0.1;
+  constexpr int k_trials_of_round = 4; // two changes, the combination and the default
+  const double all = LeaveOutStep::k_least_rounds * k_trials_of_round *
+                     progress.expected_s({trial_of(progress, Stage::race, {progress.unset})});
+  return all <= k_largest_share * progress.options.budget_s ? all : 0;
 }
 
 double race_reserve_s(Progress& progress) {

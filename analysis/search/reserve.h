@@ -10,5 +10,6 @@ namespace ncclprobe::analysis::search {
 double confirm_reserve_s(Progress& progress);
 double screen_reserve_s(Progress& progress);
 double race_reserve_s(Progress& progress);
+double leave_out_reserve_s(Progress& progress);
 
 } // namespace ncclprobe::analysis::search

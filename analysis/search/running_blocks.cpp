@@ -33,12 +33,12 @@ void RunningBlocks::start(const std::vector<std::vector<TrialRequest>>& blocks) 
 void RunningBlocks::request(TrialRequest trial, Cause cause, std::size_t block, std::size_t place) {
   trial.id = next_id_++;
   trial.cause = cause;
-  Block& measured = blocks_[block].measured;
+  std::vector<Running>& trials = blocks_[block].trials;
   if (cause != Cause::cells_not_run) {
-    if (measured.size() <= place)
-      measured.emplace_back(trial);
+    if (trials.size() <= place)
+      trials.push_back({MeasuredTrial(trial)});
     else
-      measured[place] = MeasuredTrial(trial);
+      trials[place] = {MeasuredTrial(trial)};
   }
   pending_.push_back({std::move(trial), block, place});
 }
@@ -60,7 +60,7 @@ void RunningBlocks::learn(const TrialRequest& request, const TrialResult& result
   const Pending pending = *found;
   pending_.erase(found);
   progress_.spent_s += result.seconds;
-  MeasuredTrial& measured = blocks_[pending.block].measured[pending.trial];
+  MeasuredTrial& measured = blocks_[pending.block].trials[pending.trial].measured;
   for (std::size_t i = 0; i < request.cells.size() && i < result.cells.size(); ++i)
     if (result.cells[i].outcome == model::OutcomeKind::ok) {
       measured.add(request.cells[i], result.cells[i].time_ns);
@@ -116,43 +116,41 @@ void RunningBlocks::ask_for_rest(const Pending& pending, const TrialResult& resu
     if (!not_run || (!is_default && !progress_.allowed(cell.candidate, cell.target)))
       continue;
     rest.cells.push_back(cell);
-    any_not_run =
-        any_not_run || !is_default ||
-        !blocks_[pending.block].measured[pending.trial].log_time(cell.target, cell.candidate);
+    any_not_run = any_not_run || !is_default ||
+                  !blocks_[pending.block].trials[pending.trial].measured.log_time(cell.target,
+                                                                                  cell.candidate);
   }
   if (any_not_run)
     request(std::move(rest), Cause::cells_not_run, pending.block, pending.trial);
 }
 
 void RunningBlocks::settle() {
-  std::vector<const MeasuredTrial*> trials;
-  for (const Running& block : blocks_)
-    if (!block.settled)
-      for (const MeasuredTrial& trial : block.measured)
-        trials.push_back(&trial);
-  std::ranges::sort(trials, {}, [](const MeasuredTrial* one) { return one->request().id; });
-  const std::vector<bool> is_off = off(trials);
-  auto is_default = [&](std::size_t i) { return trials[i]->process() == progress_.unset; };
-  std::set<int> disturbed; // ids
+  struct Unsettled {
+    Running* trial;
+    std::size_t block;
+  };
+  std::vector<Unsettled> trials;
+  for (std::size_t b = 0; b < blocks_.size(); ++b)
+    for (Running& trial : blocks_[b].trials)
+      if (!trial.settled)
+        trials.push_back({&trial, b});
+  std::ranges::sort(trials, {},
+                    [](const Unsettled& one) { return one.trial->measured.request().id; });
+  std::vector<const MeasuredTrial*> measured;
+  for (const Unsettled& one : trials)
+    measured.push_back(&one.trial->measured);
+  const std::vector<bool> is_off = off(measured);
+  auto is_default = [&](std::size_t i) { return measured[i]->process() == progress_.unset; };
   for (std::size_t i = 0; i < trials.size(); ++i) {
     std::size_t before = i, after = i;
     while (before > 0 && !is_default(before))
       --before;
     while (after + 1 < trials.size() && !is_default(after))
       ++after;
-    if (is_off[before] || is_off[after])
-      disturbed.insert(trials[i]->request().id);
-  }
-  for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    if (blocks_[b].settled)
-      continue;
-    blocks_[b].settled = true;
-    if (std::ranges::any_of(blocks_[b].measured, [&](const MeasuredTrial& trial) {
-          return disturbed.contains(trial.request().id);
-        })) {
-      blocks_[b].measured.clear(); // not believed
-      disturbed_.push_back(b);
-    }
+    trials[i].trial->settled = true;
+    trials[i].trial->disturbed = is_off[before] || is_off[after];
+    if (trials[i].trial->disturbed)
+      disturbed_.insert(trials[i].block);
   }
   if (!disturbed_.empty())
     wait_for_default();
@@ -168,7 +166,7 @@ std::vector<bool> RunningBlocks::off(const std::vector<const MeasuredTrial*>& tr
     if (!log_time)
       continue;
     const int id = trials[i]->request().id;
-    const auto check = progress_.level.check(*log_time);
+    const auto check = progress_.level.check(id, *log_time);
     if (check && check->is_off()) {
       const bool stays = repeats_ == k_most_repeats;
       disturbances_.push_back({.trial = id,
@@ -193,15 +191,16 @@ void RunningBlocks::wait_for_default() {
     disturbed_.clear(); // the step does without these blocks
     return;
   }
-  blocks_.push_back({.planned = {wait}, .settled = true});
+  blocks_.push_back({.planned = {wait}, .is_wait = true});
   request(std::move(wait), Cause::default_off, blocks_.size() - 1, 0);
 }
 
 void RunningBlocks::settle_wait() {
-  const MeasuredTrial& trial = blocks_.back().measured.front();
+  blocks_.back().trials.front().settled = true;
+  const MeasuredTrial& trial = blocks_.back().trials.front().measured;
   const auto log_time = trial.log_time(progress_.space, progress_.unset);
   const int id = trial.request().id;
-  const auto check = log_time ? progress_.level.check(*log_time) : std::nullopt;
+  const auto check = log_time ? progress_.level.check(id, *log_time) : std::nullopt;
   if (check && check->is_off()) {
     off_times_.push_back(*log_time);
     const bool stays = off_times_.size() == k_most_waits;
@@ -224,21 +223,29 @@ void RunningBlocks::settle_wait() {
 void RunningBlocks::repeat() {
   ++repeats_;
   std::vector<TrialRequest> trials;
-  for (std::size_t b : std::exchange(disturbed_, {})) {
-    trials.insert(trials.end(), blocks_[b].planned.begin(), blocks_[b].planned.end());
+  for (const std::size_t b : std::exchange(disturbed_, {})) {
+    const RunningBlock& block = blocks_[b];
+    for (std::size_t t = 0; t < block.planned.size(); ++t)
+      if (block.trials[t].disturbed)
+        trials.push_back(block.planned[t]);
     if (!progress_.affordable(trials)) // the step does without the rest
       return;
-    blocks_[b].settled = false;
-    for (std::size_t t = 0; t < blocks_[b].planned.size(); ++t)
-      request(blocks_[b].planned[t], Cause::default_off, b, t);
+    for (std::size_t t = 0; t < block.planned.size(); ++t)
+      if (block.trials[t].disturbed)
+        request(block.planned[t], Cause::default_off, b, t);
   }
 }
 
 std::vector<Block> RunningBlocks::take() {
   std::vector<Block> out;
-  for (Running& block : blocks_)
-    if (block.planned.front().cause != Cause::default_off) // a default's trial before a repeat
-      out.push_back(std::move(block.measured));
+  for (RunningBlock& block : blocks_) {
+    if (block.is_wait)
+      continue;
+    Block& believed = out.emplace_back();
+    for (Running& trial : block.trials)
+      if (!trial.disturbed)
+        believed.push_back(std::move(trial.measured));
+  }
   blocks_.clear();
   return out;
 }

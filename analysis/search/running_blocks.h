@@ -5,16 +5,17 @@
 #include "analysis/search/progress.h"
 
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace ncclprobe::analysis::search {
 
-// The blocks of trials that are being measured. A step gets whole blocks only: cells that were not
-// reached, and blocks that were disturbed, are measured again.
+// The blocks of trials that are being measured. Cells that were not reached, and trials that were
+// disturbed, are measured again; a block lacks those for which the budget has no room.
 //
 // A trial is disturbed if the default's trial before or after it is off: a disturbance began or
-// ended in between. Then the default alone is measured until it is as before, and the blocks with
-// disturbed trials again. If it stays off, this is its new level.
+// ended in between. Then the default alone is measured until it is as before, and the disturbed
+// trials again. If it stays off, this is its new level.
 class RunningBlocks {
 public:
   RunningBlocks(Progress& progress, std::vector<Disturbance>& disturbances)
@@ -30,9 +31,14 @@ public:
 
 private:
   struct Running {
-    std::vector<TrialRequest> planned;
-    Block measured;
+    MeasuredTrial measured;
     bool settled = false;
+    bool disturbed = false;
+  };
+  struct RunningBlock {
+    std::vector<TrialRequest> planned;
+    std::vector<Running> trials; // as planned
+    bool is_wait = false;        // for the default
   };
   struct Pending {
     TrialRequest request;
@@ -51,11 +57,11 @@ private:
 
   Progress& progress_;
   std::vector<Disturbance>& disturbances_;
-  std::vector<Running> blocks_;
-  std::vector<Pending> pending_;       // handed out or to be handed out
-  int repeats_ = 0;                    // of these blocks
-  std::vector<std::size_t> disturbed_; // blocks that wait for the default
-  std::vector<double> off_times_;      // the default's since then, while it is off
+  std::vector<RunningBlock> blocks_;
+  std::vector<Pending> pending_;    // handed out or to be handed out
+  int repeats_ = 0;                 // of these blocks
+  std::set<std::size_t> disturbed_; // blocks that wait for the default
+  std::vector<double> off_times_;   // the default's since then, while it is off
   int next_id_ = 0;
   bool default_failed_ = false;
 };

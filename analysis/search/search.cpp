@@ -66,6 +66,8 @@ public:
     for (auto& [key, reason] : reasons)
       out.reasons.push_back(std::move(reason));
     out.of_changes = progress_.of_changes;
+    out.left_out = progress_.left_out;
+    out.each_change_counts = progress_.each_change_counts;
     out.disturbances = disturbances_;
     out.trials = blocks_.trials();
     out.seconds = progress_.spent_s;

@@ -29,9 +29,6 @@ struct Options {
   std::function<double(const TrialRequest&)> expected_s;
   std::uint64_t seed = 1;
   Strategy strategy = Strategy::model;
-  // Process parameters that are not shown to make the fastest combination faster are left out of
-  // it. Otherwise they may be in it: they do no harm.
-  bool each_change_counts = false;
 };
 
 class Search {

@@ -20,11 +20,18 @@ namespace {
 
 using model::Setting;
 
-std::string commented(const tuning::Header& about, std::string_view mark) {
+std::string commented(const Delivery& delivery, std::string_view mark) {
+  const tuning::Header& about = delivery.about;
   std::string text;
   for (const auto& [key, member] : tuning::k_header_keys)
     if (!(about.*member).empty())
       text += fmt::format("{} {}: {}\n", mark, key, about.*member);
+  if (!delivery.left_out.empty())
+    text += fmt::format("{} left out, no effect: {}\n", mark, model::label_of(delivery.left_out));
+  if (!delivery.each_change_counts)
+    text += fmt::format("{} some of these may have no effect: there was no time to leave out each "
+                        "in turn\n",
+                        mark);
   return text;
 }
 
@@ -197,7 +204,7 @@ std::vector<DeliveredFile> delivered_files(const Delivery& given) {
   const std::vector<std::string> removed = removed_variables(given.environment);
   auto add = [&](const char* name, const char* mark, std::optional<std::string> content) {
     if (content)
-      files.push_back({name, commented(delivery.about, mark) + *content});
+      files.push_back({name, commented(delivery, mark) + *content});
   };
   auto add_with_removal = [&](const char* name, const char* mark,
                               const std::optional<std::string>& content) {

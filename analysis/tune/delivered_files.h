@@ -18,7 +18,9 @@ struct Delivery {
   std::vector<model::Setting> environment; // base::k_value_unset: the variable must not be set
   // Of a training step, as `ncclprobe run` names them: "bucket" "50M", "comm-priority", "compress".
   std::vector<model::Setting> step_options;
-  tuning::Header about; // the head of every file
+  tuning::Header about;                      // the head of every file
+  std::vector<model::Setting> left_out = {}; // the search found no effect of these
+  bool each_change_counts = true;            // otherwise some settings may have no effect
 };
 
 struct DeliveredFile {

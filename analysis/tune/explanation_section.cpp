@@ -37,11 +37,47 @@ struct PartsRow {
   std::optional<int> sms;
 };
 
+struct ChangeRow {
+  const search::Parameter* parameter;
+  int value;
+  const search::Gain* gain;
+  bool left_out;
+};
+
 std::optional<int> sms_of(const HowItRan& side) {
   return side.sms() > 0 ? std::optional(side.sms()) : std::nullopt;
 }
 
 } // namespace
+
+TablePtr change_table(const Tuning& tuning) {
+  const search::Outcome& outcome = tuning.outcome;
+  std::vector<ChangeRow> rows;
+  for (const auto& [p, gain] : outcome.of_changes)
+    rows.push_back({&tuning.space.parameters[p], outcome.settings.candidate[p], &gain, false});
+  for (const search::LeftOut& one : outcome.left_out)
+    rows.push_back({&tuning.space.parameters[one.parameter], one.value, &one.gain, true});
+  std::erase_if(rows, [](const ChangeRow& row) { return row.value == 0; }); // nothing was proven
+  TableOf<ChangeRow> table(std::move(rows));
+  using Row = const ChangeRow&;
+  table.add("parameter", [](Row row) { return row.parameter->name; }).titled("parameter").left();
+  table
+      .add("value",
+           [](Row row) { return row.parameter->values[static_cast<std::size_t>(row.value)]; })
+      .titled("value")
+      .left(24);
+  table.add("speed_ratio", [](Row row) { return six_digits(row.gain->speed); })
+      .titled("with / without it", {Unit::ratio});
+  table.add("interval", [](Row row) { return interval_value(row.gain->interval); })
+      .titled("interval", {Unit::fixed, 3})
+      .interval();
+  table.add("processes", [](Row row) { return row.gain->processes; })
+      .titled("processes")
+      .dispensable(1);
+  table.add("left_out", [](Row row) { return row.left_out; });
+  table.show_left("result", [](Row row) { return row.left_out ? "left out: no effect" : "kept"; });
+  return table.table();
+}
 
 TablePtr choices_table(const Tuning& tuning) {
   std::vector<ChoicesRow> rows;

@@ -7,6 +7,10 @@
 
 namespace ncclprobe::analysis::tune {
 
+// What each change of the fastest combination of process parameters gained, and whether it was left
+// out. In JSON: "changes".
+TablePtr change_table(const Tuning& tuning);
+
 // How the library ran each target, by default and otherwise: a row for each target for which both
 // are known, as delivered and with each candidate of Tuning::choices.
 TablePtr choices_table(const Tuning& tuning);

@@ -48,6 +48,11 @@ struct Tuning {
   std::vector<std::string> files; // in it
 };
 
+// Variables of the fastest combination that the search left out, because they had no effect.
+// Variables of the environment that it did not remove do not count.
+std::vector<model::Setting> without_effect(const search::Space& space,
+                                           const search::Outcome& outcome);
+
 // Whether the delivery is recommended: it was proven when it was chosen, and again as delivered.
 bool is_recommended(const Tuning& tuning);
 

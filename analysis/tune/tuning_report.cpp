@@ -10,6 +10,7 @@
 #include "analysis/tune/choice_map.h"
 #include "analysis/tune/environment_section.h"
 #include "analysis/tune/explanation_section.h"
+#include "base/stored_variables.h"
 #include "base/units.h"
 
 #include <algorithm>
@@ -58,6 +59,13 @@ constexpr FindingKind k_unfinished{"not_complete", Severity::warning,
                                    "The search ended before it was done, so a faster setting may "
                                    "remain. More time (--budget) finds "
                                    "out; candidates not measured to the end: {left}."};
+constexpr FindingKind k_left_out{"left_out", Severity::note,
+                                 "Left out, no effect: {settings}. The fastest combination had "
+                                 "them, and is not shown to be slower without."};
+constexpr FindingKind k_not_left_out{
+    "effects_not_checked", Severity::note,
+    "There was no time to leave out each variable in turn, so some of these may have no effect. "
+    "More time (--budget) finds out."};
 constexpr FindingKind k_disturbed{
     "disturbed", Severity::warning,
     "The default itself was off in {trials}, so these were repeated."};
@@ -72,6 +80,8 @@ std::string_view in_words(Fate fate) {
     return "others were faster";
   case Fate::stopped:
     return "shown to be slower";
+  case Fate::needless:
+    return "as fast with fewer changes";
   case Fate::halved:
     return "among the slower half";
   case Fate::failed:
@@ -132,6 +142,12 @@ Section answer_section(const Tuning& tuning) {
   } else {
     findings.push_back(
         {&k_keep, {{"candidates", candidates_tried(outcome)}, {"gain", 100 * tuning.min_gain}}});
+  }
+  if (is_recommended(tuning)) {
+    if (const auto left_out = without_effect(tuning.space, outcome); !left_out.empty())
+      findings.push_back({&k_left_out, {{"settings", model::label_of(left_out)}}});
+    if (!outcome.each_change_counts)
+      findings.push_back({&k_not_left_out});
   }
   if (tuning.measured && !outcome.complete && candidates_tried(outcome) > 0)
     findings.push_back(
@@ -347,6 +363,8 @@ Object data_of(const Tuning& tuning, const TablePtr& targets, const TablePtr& ca
               {"targets", targets},
               {"candidates", candidates},
               {"regret", choice_map(tuning)},
+              {"each_change_counts", outcome.each_change_counts},
+              {"changes", change_table(tuning)},
               {"choices", choices_table(tuning)},
               {"step_parts", step_parts_table(tuning)},
               {"parameters", parameter_table(tuning)},
@@ -371,6 +389,18 @@ Object data_of(const Tuning& tuning, const TablePtr& targets, const TablePtr& ca
 }
 
 } // namespace
+
+std::vector<model::Setting> without_effect(const search::Space& space,
+                                           const search::Outcome& outcome) {
+  std::vector<model::Setting> settings;
+  for (const search::LeftOut& one : outcome.left_out) {
+    const search::Parameter& parameter = space.parameters[one.parameter];
+    const std::string& value = parameter.values[static_cast<std::size_t>(one.value)];
+    if (value != base::k_value_unset)
+      settings.push_back({parameter.name, value});
+  }
+  return settings;
+}
 
 bool is_recommended(const Tuning& tuning) {
   return !tuning.delivered.empty() && tuning.proof && tuning.proof->holds();
@@ -411,7 +441,8 @@ Report tuning_report(const Tuning& given) {
          {View{map}}});
   }
   Section why{"why", "What settings changed"};
-  for (const TablePtr& table : {choices_table(*tuning), step_parts_table(*tuning)})
+  for (const TablePtr& table :
+       {change_table(*tuning), choices_table(*tuning), step_parts_table(*tuning)})
     if (table->rows > 0)
       why.blocks.push_back(View{table});
   if (!why.blocks.empty())

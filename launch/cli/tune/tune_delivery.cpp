@@ -183,8 +183,10 @@ Result<void> TuneDelivery::finish() {
       std::filesystem::remove(folder / k_table_file, ignored);
     return {};
   }
-  const analysis::tune::Delivery delivery{settings_.variables, settings_.step_options,
-                                          header(&*tuning_.proof->all)};
+  const analysis::tune::Delivery delivery{
+      settings_.variables, settings_.step_options, header(&*tuning_.proof->all),
+      analysis::tune::without_effect(tuning_.space, tuning_.outcome),
+      tuning_.outcome.each_change_counts};
   for (const auto& [name, content] : analysis::tune::delivered_files(delivery)) {
     NCCLPROBE_TRY(base::write_file_atomically(folder / name, content));
     tuning_.files.push_back(name);

@@ -122,9 +122,7 @@ Result<void> TuneJob::prepare() {
           .budget_s = std::max(tuning_.budget_s - expected_proof_s(request_),
                                k_least_search_share * tuning_.budget_s),
           .expected_s = [this](const TrialRequest& one) { return trials_->expected_s(one); },
-          .seed = *options_.seed,
-          // A variable that does no harm is not to be accused of it.
-          .each_change_counts = options_.check_environment || !options_.overrides.empty()});
+          .seed = *options_.seed});
   return {};
 }
 

@@ -98,12 +98,12 @@ Surface surface_with_needless_changes() {
   return surface;
 }
 
-TEST_CASE("if each change counts, those that gain nothing are left out, but not both of a pair") {
+TEST_CASE("changes that gain nothing are left out, but not both of a pair") {
   int needless = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     INFO(seed);
     const Surface surface = surface_with_needless_changes();
-    const Outcome outcome = logged(surface, {.seed = seed, .each_change_counts = true}).outcome;
+    const Outcome outcome = logged(surface, {.seed = seed}).outcome;
     const Candidate& found = outcome.settings.candidate;
     CHECK(outcome.settings.proven);
     CHECK(found[1] == 1);
@@ -114,9 +114,32 @@ TEST_CASE("if each change counts, those that gain nothing are left out, but not 
       CHECK(outcome.of_changes.at(1).speed == Approx(std::exp(0.2)).epsilon(0.01));
       CHECK(outcome.of_changes.at(2).interval.low > 1);
     }
-    CHECK(logged(surface, {.seed = seed}).outcome.of_changes.empty());
+    CHECK(outcome.each_change_counts);
+    for (const LeftOut& one : outcome.left_out) {
+      CHECK(found[one.parameter] == 0);
+      CHECK(one.gain.interval.low <= 1);
+    }
   }
   CHECK(needless <= 4); // each of 40 with a probability of 5%, one-sided half of it
+}
+
+TEST_CASE("without time to leave out each change in turn, the search says so") {
+  const Outcome outcome = logged(surface_with_needless_changes(), {.budget_s = 55}).outcome;
+  CHECK(outcome.settings.proven);
+  CHECK(changes(outcome.settings.candidate) > 1);
+  CHECK(!outcome.each_change_counts);
+  CHECK(outcome.left_out.empty());
+}
+
+TEST_CASE("every candidate runs between two trials of the default") {
+  const Log log = logged(small_surface());
+  auto is_default = [&](std::size_t i) { return changes(log.requests[i].process) == 0; };
+  for (std::size_t i = 0; i < log.requests.size(); ++i)
+    if (log.requests[i].stage == Stage::confirm && !is_default(i)) {
+      CHECK(is_default(i - 1));
+      REQUIRE(i + 1 < log.requests.size());
+      CHECK(is_default(i + 1));
+    }
 }
 
 TEST_CASE("the same seed leads to the same requests, another one to others") {
@@ -287,15 +310,15 @@ TEST_CASE("a search refuses a space in which there is nothing to tune or to comp
 
 TEST_CASE("the default is off if it is beyond its scatter so far") {
   DefaultLevel level;
-  CHECK(!level.check(1.0));
+  CHECK(!level.check(0, 1.0));
   for (int trial = 0; trial < 6; ++trial)
     level.add(trial, trial % 2 ? 0.001 : -0.001);
-  REQUIRE(level.check(0.02));
-  CHECK(!level.check(0.02)->is_off()); // below 3%
-  CHECK(level.check(0.05)->is_off());
-  CHECK(level.check(-0.05)->is_off());
+  REQUIRE(level.check(6, 0.02));
+  CHECK(!level.check(6, 0.02)->is_off()); // below 3%
+  CHECK(level.check(6, 0.05)->is_off());
+  CHECK(level.check(6, -0.05)->is_off());
   level.restart();
-  CHECK(!level.check(0.05));
+  CHECK(!level.check(7, 0.05));
 }
 
 TEST_CASE("the default's level follows slow drift") {
@@ -304,4 +327,14 @@ TEST_CASE("the default's level follows slow drift") {
     level.add(trial, 0.001 * trial);
   CHECK(std::abs(level.near(20) - 0.02) < 1e-6);
   CHECK(std::abs(level.near(22) - 0.022) < 0.001);
+}
+
+TEST_CASE("steady drift is no disturbance, and a jump during it is one") {
+  DefaultLevel level;
+  for (int trial = 0; trial <= 40; trial += 5)
+    level.add(trial, 0.004 * trial);
+  REQUIRE(level.check(45, 0.18));
+  CHECK(!level.check(45, 0.18)->is_off()); // 4% above the mean of the last three
+  CHECK(level.check(45, 0.35)->is_off());
+  CHECK(level.check(45, 0.0)->is_off());
 }

@@ -58,6 +58,20 @@ TEST_CASE("every file begins with what is known of the settings, as a comment") 
   }
 }
 
+TEST_CASE("every file says what was left out, and what may have no effect") {
+  Delivery delivery{{{"NCCL_MIN_CTAS", "32"}}, {}, {}, {{"NCCL_NTHREADS", "512"}}, false};
+  for (const DeliveredFile& one : delivered_files(delivery)) {
+    INFO(one.name);
+    const std::string mark = one.name == "nccl_config.c" ? "//" : "#";
+    CHECK(has_line(one.content, mark + " left out, no effect: NCCL_NTHREADS=512"));
+    CHECK(one.content.find(mark + " some of these may have no effect") != std::string::npos);
+  }
+  delivery.left_out.clear();
+  delivery.each_change_counts = true;
+  for (const DeliveredFile& one : delivered_files(delivery))
+    CHECK(one.content.find("no effect") == std::string::npos);
+}
+
 TEST_CASE("a form that can hold no setting is left out") {
   auto files = files_of({{"NCCLPROBE_GLOO_ALGORITHM", "ring"}});
   CHECK(files.size() == 2);

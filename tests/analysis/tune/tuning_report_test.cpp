@@ -59,6 +59,28 @@ TEST_CASE("only what is recommended is there to paste") {
   CHECK_FALSE(has_export(of_a_step));
 }
 
+TEST_CASE("what was left out without an effect is told, and what was not checked") {
+  Tuning tuning = tuning_with_gain();
+  tuning.space.parameters.push_back({"NCCL_NTHREADS", {"", "512"}, false});
+  tuning.space.parameters.push_back({"NCCL_ALGO", {"", "(not set)"}, false});
+  tuning.why.resize(4);
+  tuning.outcome.settings.candidate.resize(4);
+  for (search::Decision& one : tuning.outcome.table)
+    one.candidate.resize(4);
+  for (search::Reason& one : tuning.outcome.reasons)
+    one.candidate.resize(4);
+  tuning.outcome.of_changes[1] = {.speed = 1.08, .interval = {1.06, 1.1}, .processes = 5};
+  tuning.outcome.left_out = {{2, 1, {.speed = 1.001, .interval = {0.99, 1.012}, .processes = 5}},
+                             {3, 1, {.speed = 1, .interval = {0.99, 1.01}, .processes = 5}}};
+  CHECK(without_effect(tuning.space, tuning.outcome) ==
+        std::vector<model::Setting>{{"NCCL_NTHREADS", "512"}}); // the other one stays as it is
+  CHECK(answers(tuning) == std::vector<std::string>{"use_settings", "left_out", "disturbed"});
+  tuning.outcome.left_out.clear();
+  tuning.outcome.each_change_counts = false;
+  CHECK(answers(tuning) ==
+        std::vector<std::string>{"use_settings", "effects_not_checked", "disturbed"});
+}
+
 TEST_CASE("a search that is not complete and synthetic numbers are told") {
   Tuning tuning = tuning_without_gain();
   tuning.outcome.complete = false;

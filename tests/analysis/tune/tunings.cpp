@@ -70,6 +70,7 @@ Tuning tuning_with_gain() {
                                     .interval = Interval{1.06, 1.1},
                                     .needed = 1.02,
                                     .processes = 5});
+  tuning.outcome.of_changes[1] = won.over_default;
   tuning.outcome.disturbances = {{.trial = 3, .ratio = 1.4, .limit = 1.05}};
   tuning.delivered = tuning.variables = {{"NCCL_MIN_CTAS", "32"}};
   const RatioTest test{.ratio = 1.075, .interval = {1.05, 1.1}, .p = 0.0001};
@@ -99,7 +100,7 @@ Tuning tuning_of_environment() {
   outcome.settings.candidate = {1, 1, 0, 0};
   outcome.settings.over_default.speed = 1.08;
   outcome.table.assign(2, outcome.settings);
-  outcome.of_changes[0] = {.speed = 1.06, .interval = {1.04, 1.08}, .processes = 5};
+  outcome.of_changes = {{0, {.speed = 1.06, .interval = {1.04, 1.08}, .processes = 5}}};
   outcome.reasons = {{.candidate = {0, 0, 1, 0},
                       .fate = search::Fate::failed,
                       .outcome = model::OutcomeKind::timed_out},
