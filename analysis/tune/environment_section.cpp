@@ -22,15 +22,20 @@ struct VariableRow {
   model::OutcomeKind outcome = model::OutcomeKind::ok; // without it
 };
 
-// The parameter that can remove this variable, and its value that does.
+// The parameter that can remove this variable, and its value that does. What a file sets is removed
+// by the default's value, the last one, because the environment wins over the file.
 struct Removal {
   std::size_t parameter;
   int value;
 };
-std::optional<Removal> removal_of(const search::Space& space, const std::string& name) {
-  const auto known = std::ranges::find(space.parameters, name, &search::Parameter::name);
+std::optional<Removal> removal_of(const search::Space& space, const EnvironmentVariable& variable) {
+  const auto known =
+      std::ranges::find(space.parameters, variable.setting.name, &search::Parameter::name);
   if (known == space.parameters.end())
     return std::nullopt;
+  if (!variable.file.empty())
+    return Removal{static_cast<std::size_t>(known - space.parameters.begin()),
+                   static_cast<int>(known->values.size()) - 1};
   const auto value = std::ranges::find(known->values, base::k_value_unset);
   if (value == known->values.end())
     return std::nullopt;
@@ -49,9 +54,13 @@ const search::Reason* reason_of_removal(const Tuning& tuning, const Removal& rem
   return nullptr;
 }
 
-bool is_removed(const Tuning& tuning, const std::string& name) {
+bool is_removed(const Tuning& tuning, const EnvironmentVariable& variable) {
+  if (!is_recommended(tuning))
+    return false;
+  if (const auto removal = removal_of(tuning.space, variable); removal && !variable.file.empty())
+    return tuning.outcome.settings.candidate[removal->parameter] == removal->value;
   const std::vector<std::string> all = removed_variables(tuning.delivered);
-  return is_recommended(tuning) && std::ranges::find(all, name) != all.end();
+  return std::ranges::find(all, variable.setting.name) != all.end();
 }
 
 VariableRow of_removed(const Tuning& tuning, VariableRow row, std::size_t parameter) {
@@ -71,8 +80,8 @@ VariableRow of_removed(const Tuning& tuning, VariableRow row, std::size_t parame
 
 VariableRow row_of(const Tuning& tuning, const EnvironmentVariable& variable) {
   VariableRow row{&variable};
-  const auto removal = removal_of(tuning.space, variable.setting.name);
-  if (removal && is_removed(tuning, variable.setting.name))
+  const auto removal = removal_of(tuning.space, variable);
+  if (removal && is_removed(tuning, variable))
     return of_removed(tuning, row, removal->parameter);
   if (!variable.why_nothing.empty()) {
     row.effect = EnvironmentEffect::none;
@@ -112,6 +121,10 @@ TablePtr environment_table(const Tuning& tuning) {
   table.add("value", [](const VariableRow& row) { return row.variable->setting.value; })
       .titled("value")
       .left(24);
+  table.add("file", [](const VariableRow& row) { return row.variable->file; })
+      .titled("set in")
+      .left(24)
+      .if_any();
   table.add("effect", &VariableRow::effect).titled("effect here").left();
   table.add("speed_ratio", [](const VariableRow& row) { return six_digits(row.speed); })
       .titled("without it", {Unit::ratio})
@@ -143,7 +156,7 @@ std::vector<std::string> without_effect(const Tuning& tuning) {
 std::string removed_in_words(const Tuning& tuning) {
   std::vector<std::string> words;
   for (const EnvironmentVariable& one : tuning.environment)
-    if (is_removed(tuning, one.setting.name)) {
+    if (is_removed(tuning, one)) {
       const VariableRow row = row_of(tuning, one);
       words.push_back(one.setting.name);
       if (tuning.delivered.size() > 1 && row.speed && row.interval)

@@ -14,10 +14,11 @@
 
 namespace ncclprobe::analysis::tune {
 
-// A variable that the environment sets.
+// A variable that the environment sets, or one of NCCL's files.
 struct EnvironmentVariable {
   model::Setting setting;
   std::string why_nothing; // it changes nothing here; empty: it may change something
+  std::string file = {};   // that sets it; empty: the environment
 };
 
 // A search that is over, and what is delivered.

@@ -148,12 +148,22 @@ private:
 
 } // namespace
 
+std::optional<std::string> known_default(const std::string& name) {
+  const auto* known = std::ranges::find(k_defaults, std::string_view(name),
+                                        &std::pair<std::string_view, int>::first);
+  return known == k_defaults.end() ? std::nullopt : std::optional(std::to_string(known->second));
+}
+
 std::vector<EnvironmentVariable> environment_variables(const TuningGround& ground) {
   const Effects effects(ground);
   std::vector<EnvironmentVariable> all;
   for (const auto& [name, value] : ground.environment)
-    if (is_of_interest(name))
-      all.push_back({{name, base::stored_value(name, value)}, effects.why_nothing({name, value})});
+    if (is_of_interest(name)) {
+      const auto file = ground.files.find(name);
+      all.push_back({{name, base::stored_value(name, value)},
+                     effects.why_nothing({name, value}),
+                     file == ground.files.end() ? "" : file->second});
+    }
   return all;
 }
 

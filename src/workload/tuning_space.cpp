@@ -156,15 +156,31 @@ private:
   void add_removals() {
     std::vector<TuningParameter> removals;
     for (const std::string& name : removable()) {
+      const auto file = ground_.files.find(name);
+      std::string removed(base::k_value_unset);
+      if (file != ground_.files.end()) { // the environment wins over the file
+        const auto by_default = known_default(name);
+        if (!by_default) {
+          space_.left_out.push_back(
+              {name, "",
+               fmt::format(
+                   "{} sets it, and no value equals its absence. Remove it there to compare",
+                   file->second)});
+          continue;
+        }
+        removed = *by_default;
+      }
       auto known = std::ranges::find(space_.parameters, name, &TuningParameter::name);
       if (known != space_.parameters.end()) {
         std::erase(known->values, ground_.environment.at(name));
-        known->values.emplace_back(base::k_value_unset);
+        std::erase(known->values, removed);
+        known->values.push_back(removed); // last
       } else {
-        removals.push_back({name,
-                            TuningScope::process,
-                            {"", std::string(base::k_value_unset)},
-                            "the environment sets it"});
+        removals.push_back(
+            {name,
+             TuningScope::process,
+             {"", removed},
+             (file == ground_.files.end() ? "the environment" : file->second) + " sets it"});
       }
     }
     space_.parameters.insert(space_.parameters.begin(), removals.begin(), removals.end());

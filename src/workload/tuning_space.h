@@ -27,6 +27,8 @@ struct TuningGround {
   MachineShape machine;
   std::vector<NcclPlace> places;      // one for each host
   Variables environment;              // of the launch: what it sets is pinned
+  Variables files;                    // by variable: the file of NCCL's that sets its value in
+                                      // `environment`, which does not set it itself
   std::vector<std::string> overrides; // names that may be tuned nevertheless
   std::vector<TuningTarget> targets;
   // The backend changes its settings of cells within a process. Otherwise variables in fresh
@@ -57,10 +59,11 @@ struct TuningOmission {
   std::string why;
 };
 
-// A variable that the environment sets.
+// A variable that the environment sets, or one of NCCL's files.
 struct EnvironmentVariable {
   model::Setting setting;  // its value as it may be stored
   std::string why_nothing; // it changes nothing here; empty: it may change something
+  std::string file = {};   // that sets it; empty: the environment
 };
 
 struct TuningSpace {

@@ -358,6 +358,20 @@ TEST_CASE("variables that change nothing here are told from those that may") {
   }
 }
 
+TEST_CASE("what a file of NCCL sets is tried at its default, if that is known") {
+  TuningGround ground = ground_of({});
+  ground.only_environment = true;
+  ground.environment = {{"NCCL_BUFFSIZE", "1048576"}, {"NCCL_NTHREADS", "64"}};
+  ground.files = {{"NCCL_BUFFSIZE", "/etc/nccl.conf"}, {"NCCL_NTHREADS", "/etc/nccl.conf"}};
+  const TuningSpace space = tuning_space(ground);
+  REQUIRE(space.parameters.size() == 1);
+  CHECK(space.parameters[0].name == "NCCL_BUFFSIZE");
+  CHECK(space.parameters[0].values == std::vector<std::string>{"", "4194304"});
+  CHECK_FALSE(why_left_out(space, "NCCL_NTHREADS", "").empty());
+  REQUIRE(space.environment.size() == 2);
+  CHECK(space.environment[0].file == "/etc/nccl.conf");
+}
+
 TEST_CASE("settings that contradict each other, or a pinned one, are impossible together") {
   TuningGround ground = ground_of({.nodes = 2});
   const TuningTarget& target = ground.targets.front();

@@ -48,9 +48,19 @@ std::vector<tuning::Row> proven_rows(const TuneContext& context,
       {context.request.ranks, std::max(workload::nccl_machine(context.request).nodes, 1)});
 }
 
-double expected_proof_s(const workload::PlanRequest& defaults) {
+double expected_end_s(const workload::PlanRequest& defaults) {
   const auto plan = workload::make_plan(defaults);
-  return plan ? 3 * k_proof_blocks * workload::expected_ns(*plan) / 1e9 : 0;
+  if (!plan)
+    return 0;
+  double ns = 3 * k_proof_blocks * workload::expected_ns(*plan);
+  if (workload::wants_companions(workload::Proof::automatic, defaults.backend)) {
+    // Of the default, the settings and what clearly lost; two more in the proof.
+    constexpr int k_companions = 2 + static_cast<int>(analysis::tune::k_most_losers) + 2;
+    model::TrialSpec companion = plan->trials.front();
+    workload::make_companion(companion, defaults.environment);
+    ns += k_companions * workload::expected_trial_ns(companion);
+  }
+  return ns / 1e9;
 }
 
 void remove_delivery(const std::filesystem::path& folder) {

@@ -62,8 +62,9 @@ std::vector<tuning::Row> proven_rows(const TuneContext& context,
                                      const analysis::search::Space& space,
                                      const analysis::search::Outcome& outcome);
 
-// How long a proof takes, in seconds; 0 if these defaults cannot be planned.
-double expected_proof_s(const workload::PlanRequest& defaults);
+// How long the companions of the search and the proof take, in seconds; 0 if these defaults cannot
+// be planned.
+double expected_end_s(const workload::PlanRequest& defaults);
 
 // The run file of the proof, in the folder.
 inline constexpr const char* k_proof_file = "proof.h5";

@@ -3,6 +3,8 @@
 
 #include "launch/cli/tune/tune_job.h"
 
+#include "system/nccl_files.h"
+
 #include "analysis/report/cell_name.h"
 #include "analysis/report/replay_section.h"
 #include "analysis/report_value/report_writers.h"
@@ -64,6 +66,12 @@ workload::TuningGround TuneJob::ground() const {
   ground.machine = workload::nccl_machine(request_);
   ground.places = request_.nccl_places;
   ground.environment = {request_.environment.begin(), request_.environment.end()};
+  const auto named = request_.environment.find("NCCL_CONF_FILE");
+  for (const model::NcclFile& file : system::nccl_files(
+           named == request_.environment.end() ? "" : named->second, system::home_folder()))
+    for (const model::Setting& one : file.settings)
+      if (ground.environment.emplace(one.name, one.value).second)
+        ground.files.emplace(one.name, file.path);
   ground.overrides = options_.overrides;
   ground.targets = cells_->targets();
   ground.with_compression = options_.with_compression;
@@ -109,7 +117,7 @@ Result<void> TuneJob::prepare() {
   tuning_.transports = settings_.transports.reasons;
   tuning_.pinned = settings_.pinned;
   for (const workload::EnvironmentVariable& one : settings_.environment)
-    tuning_.environment.push_back({one.setting, one.why_nothing});
+    tuning_.environment.push_back({one.setting, one.why_nothing, one.file});
   tuning_.only_environment = options_.check_environment;
   tuning_.min_gain = options_.min_gain;
   tuning_.budget_s = seconds(options_.time_ns);
@@ -119,7 +127,7 @@ Result<void> TuneJob::prepare() {
       tuning_.space,
       analysis::search::Options{
           .min_gain = options_.min_gain,
-          .budget_s = std::max(tuning_.budget_s - expected_proof_s(request_),
+          .budget_s = std::max(tuning_.budget_s - expected_end_s(request_),
                                k_least_search_share * tuning_.budget_s),
           .expected_s = [this](const TrialRequest& one) { return trials_->expected_s(one); },
           .seed = *options_.seed});

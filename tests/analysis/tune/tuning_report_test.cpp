@@ -97,27 +97,37 @@ TEST_CASE("of each variable of the environment, the report says what it does") {
         std::vector<std::string>{"remove_variables", "disturbed", "variables_without_effect"});
   std::string csv = written({.rows = environment_table(tuning)}, Format::csv);
   std::erase(csv, '\r');
-  CHECK(csv == "variable,value,effect,speed_ratio,interval_low,interval_high,why\n"
-               "HARMS,1,harms,1.06,1.04,1.08,\n"
-               "HARMS_IN_SUM,1,harms with others,,,,\n"
-               "NEEDED,1,needed,,,,without it: timed out\n"
-               "MEASURED,1,not shown to harm,0.983333,,,\n"
-               "PINNED,1,not measured,,,,\n"
-               "NOTHING,1,none,,,,1 is the default\n");
+  CHECK(csv == "variable,value,file,effect,speed_ratio,interval_low,interval_high,why\n"
+               "HARMS,1,,harms,1.06,1.04,1.08,\n"
+               "HARMS_IN_SUM,1,,harms with others,,,,\n"
+               "NEEDED,1,,needed,,,,without it: timed out\n"
+               "MEASURED,1,,not shown to harm,0.983333,,,\n"
+               "PINNED,1,,not measured,,,,\n"
+               "NOTHING,1,/etc/nccl.conf,none,,,,1 is the default\n");
   CHECK(removed_in_words(tuning) == "HARMS (1.06x, 1.040 to 1.080), HARMS_IN_SUM");
 
   Tuning alone = tuning;
   alone.delivered.pop_back();
   CHECK(removed_in_words(alone) == "HARMS");
   CHECK(written({.rows = environment_table(alone)}, Format::csv)
-            .find("HARMS,1,harms,1.075,1.05,1.1,") != std::string::npos); // as proven
+            .find("HARMS,1,,harms,1.075,1.05,1.1,") != std::string::npos); // as proven
   Tuning kept = tuning;
   kept.delivered.clear();
   kept.proof.reset();
   CHECK(answers(kept).front() == "keep_environment");
   CHECK(written({.rows = environment_table(kept)}, Format::csv)
-            .find("MEASURED,1,not shown to harm,0.9,") != std::string::npos);
+            .find("MEASURED,1,,not shown to harm,0.9,") != std::string::npos);
   CHECK(removed_in_words(kept).empty());
+}
+
+TEST_CASE("a variable of a file is removed by setting its default") {
+  Tuning tuning = tuning_of_environment();
+  tuning.space.parameters[0].values = {"", "2"};
+  tuning.environment[0].file = "/etc/nccl.conf";
+  tuning.delivered = tuning.variables = {{"HARMS", "2"}, {"HARMS_IN_SUM", "(not set)"}};
+  CHECK(answers(tuning).front() == "use_settings");
+  std::string csv = written({.rows = environment_table(tuning)}, Format::csv);
+  CHECK(csv.find("HARMS,1,/etc/nccl.conf,harms,1.06,1.04,1.08,") != std::string::npos);
 }
 
 TEST_CASE("the JSON of a tuning has the fields and types of its schema") {

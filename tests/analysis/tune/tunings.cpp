@@ -96,6 +96,7 @@ Tuning tuning_of_environment() {
   for (const char* name : {"HARMS", "HARMS_IN_SUM", "NEEDED", "MEASURED", "PINNED", "NOTHING"})
     tuning.environment.push_back({{name, "1"}, ""});
   tuning.environment.back().why_nothing = "1 is the default";
+  tuning.environment.back().file = "/etc/nccl.conf";
   search::Outcome& outcome = tuning.outcome;
   outcome.settings.candidate = {1, 1, 0, 0};
   outcome.settings.over_default.speed = 1.08;

@@ -40,6 +40,13 @@ class Tune(ProgramTest):
         self.assertEqual([one["parameter"] for one in shown["parameters"]],
                          ["NCCLPROBE_GLOO_ALGORITHM", "algorithm", "chunk_bytes"])
 
+    def test_what_a_file_of_nccl_sets_is_part_of_the_environment(self):
+        (self.folder / "nccl.conf").write_text("NCCL_ALGO=Ring\nNCCL_PROTO=LL\n")
+        shown = self.tune(*SYNTHETIC, "--dry-run", NCCL_CONF_FILE=str(self.folder / "nccl.conf"), NCCL_PROTO="Simple")
+        seen = {one["variable"]: (one["value"], one["file"]) for one in shown["environment"]}
+        self.assertEqual(seen["NCCL_ALGO"], ("Ring", str(self.folder / "nccl.conf")))
+        self.assertEqual(seen["NCCL_PROTO"], ("Simple", ""))
+
     def test_a_variable_that_harms_is_found_and_the_others_are_not_accused(self):
         environment = {"NCCLPROBE_SYNTHETIC_GB_PER_S": "50", "NCCLPROBE_SYNTHETIC_COPY_PPM": "0",
                        "NCCLPROBE_SYNTHETIC_ALPHA_NS": "2000", "NCCL_ALGO": "Ring"}
