@@ -26,6 +26,10 @@ done
 [ -f "$moved/lib/libncclprobe-profiler.so" ] || fail "the profiler plugin is not in the installed tree"
 [ -f "$moved/lib/libncclprobe-tuner.so" ] || fail "the tuner plugin is not in the installed tree"
 
+sources="$(cd "$(dirname "$0")/../../analysis/python" && find . -name build -prune -o \( -name '*.py' -o -name pyproject.toml \) -print | sort)"
+[ "$sources" = "$(cd "$moved/share/ncclprobe/python" && find . -type f | sort)" ] ||
+  fail "the Python package is not in the installed tree, or not whole"
+
 for page in ncclprobe ncclprobe-run ncclprobe-report; do
   grep -q "^.SH NAME" "$moved/share/man/man1/$page.1" || fail "the manual page $page is not in the installed tree"
 done
