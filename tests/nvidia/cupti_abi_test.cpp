@@ -63,14 +63,14 @@ TEST_CASE("the plugin's declarations of CUPTI are those of its header") {
   CHECK(offsetof(ours::SubscriberParameters, other_name) ==
         offsetof(CUpti_SubscriberParams, oldSubscriberName));
 #endif
-  CHECK(ours::k_kernel == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-  CHECK(ours::k_copy == CUPTI_ACTIVITY_KIND_MEMCPY);
-  CHECK(ours::k_peer_copy == CUPTI_ACTIVITY_KIND_MEMCPY2);
-  CHECK(ours::k_set == CUPTI_ACTIVITY_KIND_MEMSET);
-  CHECK(ours::k_device_buffer_bytes == CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE);
-  CHECK(ours::k_device_buffers == CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT);
-  CHECK(ours::k_zeroed == CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER);
-  CHECK(ours::k_no_more_records == CUPTI_ERROR_MAX_LIMIT_REACHED);
-  CHECK(ours::k_other_subscriber == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
-  CHECK(ours::k_flush_forced == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  CHECK(int(ours::k_kernel) == int(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+  CHECK(int(ours::k_copy) == int(CUPTI_ACTIVITY_KIND_MEMCPY));
+  CHECK(int(ours::k_peer_copy) == int(CUPTI_ACTIVITY_KIND_MEMCPY2));
+  CHECK(int(ours::k_set) == int(CUPTI_ACTIVITY_KIND_MEMSET));
+  CHECK(int(ours::k_device_buffer_bytes) == int(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE));
+  CHECK(int(ours::k_device_buffers) == int(CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT));
+  CHECK(int(ours::k_zeroed) == int(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER));
+  CHECK(int(ours::k_no_more_records) == int(CUPTI_ERROR_MAX_LIMIT_REACHED));
+  CHECK(int(ours::k_other_subscriber) == int(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED));
+  CHECK(int(ours::k_flush_forced) == int(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
 }
