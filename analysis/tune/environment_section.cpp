@@ -121,7 +121,11 @@ TablePtr environment_table(const Tuning& tuning) {
   table.add("value", [](const VariableRow& row) { return row.variable->setting.value; })
       .titled("value")
       .left(24);
-  table.add("file", [](const VariableRow& row) { return row.variable->file; })
+  table
+      .add("file",
+           [](const VariableRow& row) {
+             return row.variable->file.empty() ? Value() : Value(row.variable->file);
+           })
       .titled("set in")
       .left(24)
       .if_any();
