@@ -3,6 +3,7 @@
 
 #include "launch/cli/fleet/fleet_command.h"
 
+#include "base/output_file.h"
 #include "launch/cli/common/command_end.h"
 #include "launch/cli/fleet/fleet_job.h"
 #include "launch/cli/job/default_job.h"
@@ -15,9 +16,22 @@ constexpr std::uint64_t k_bytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t k_bytes_on_cpu = std::uint64_t{4} << 20;
 constexpr std::int64_t k_budget_ns = 1'000'000'000;
 
+// Before anything is started.
+Result<void> check_files(const FleetOptions& options) {
+  std::error_code ignored;
+  if (!options.baseline.empty() && !std::filesystem::exists(options.baseline, ignored))
+    return fail(Errc::not_found, "there is no run at {}", options.baseline.string());
+  return options.output
+             ? base::check_output_file(
+                   {*options.output, options.force ? base::Overwrite::yes : base::Overwrite::no})
+             : Result<void>();
+}
+
 } // namespace
 
 int fleet_command(const World& world, FleetOptions options) {
+  if (auto possible = check_files(options); !possible)
+    return world.speaks ? give_up(possible.error()) : exit_code_of(possible.error());
   options.no_sweep = true;
   options.repeats = 1;
   options.proof = workload::Proof::off;

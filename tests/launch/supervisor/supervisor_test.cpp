@@ -70,7 +70,7 @@ TEST_CASE("a trial on some ranks of the launch, in another order, is recorded wi
 }
 
 TEST_CASE("of a trial on some ranks, the one that crashed is named by its rank of the launch") {
-  model::TrialSpec spec = make_spec(2, 1, 0);
+  model::TrialSpec spec = make_spec(2, 2, 0);
   spec.launch_ranks = {3, 1};
   auto fleet = launch::make_local_fleet();
   launch::Supervisor supervisor(*fleet, test_launch::make_layout(4),
@@ -80,7 +80,7 @@ TEST_CASE("of a trial on some ranks, the one that crashed is named by its rank o
 
   CHECK(record.outcome.kind == OutcomeKind::crashed);
   CHECK(record.outcome.ranks == std::vector{3});
-  CHECK_THAT(record.outcome.reason, ContainsSubstring("rank 3 in cell 0"));
+  CHECK_THAT(record.outcome.reason, ContainsSubstring("rank 3 in cell 1"));
 }
 
 TEST_CASE("ranks that the launch does not have, or too few, are refused") {

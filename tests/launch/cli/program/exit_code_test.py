@@ -171,6 +171,10 @@ class ExitCodes(ProgramTest):
         dump = EXAMPLES.parent / "tests/fuzz/corpus/flight_recorder/protocol_2"  # of rank 2 alone
         self.expect(13, "hang", "--flight-recorder", str(dump))
 
+    def test_14_a_bad_node(self):
+        self.expect(14, "fleet", "check", "--backend", "synthetic", "--ranks", "8", "--ranks-per-node", "1", "--seed", "3",
+                    "--rank-set", "5:NCCLPROBE_SYNTHETIC_GB_PER_S=70", "--output", str(self.run_file))
+
     def test_130_interrupted(self):
         run = self.start_program("--backend", "host", *SMALL, "--no-sweep", "--repeat", "10000", "--output", str(self.run_file))
         self.wait_for_parts()

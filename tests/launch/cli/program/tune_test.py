@@ -45,7 +45,7 @@ class Tune(ProgramTest):
         shown = self.tune(*SYNTHETIC, "--dry-run", NCCL_CONF_FILE=str(self.folder / "nccl.conf"), NCCL_PROTO="Simple")
         seen = {one["variable"]: (one["value"], one["file"]) for one in shown["environment"]}
         self.assertEqual(seen["NCCL_ALGO"], ("Ring", str(self.folder / "nccl.conf")))
-        self.assertEqual(seen["NCCL_PROTO"], ("Simple", ""))
+        self.assertEqual(seen["NCCL_PROTO"], ("Simple", None))
 
     def test_a_variable_that_harms_is_found_and_the_others_are_not_accused(self):
         environment = {"NCCLPROBE_SYNTHETIC_GB_PER_S": "50", "NCCLPROBE_SYNTHETIC_COPY_PPM": "0",
