@@ -12,6 +12,7 @@ import subprocess
 import sys
 import unittest
 
+from played_nccl import PLUGIN
 from program_test_case import BIN, ProgramTest, mpirun
 
 LIBRARY = "libncclprobe-profiler.so"
@@ -22,21 +23,7 @@ PROGRAM = r"""
 import ctypes as c, os, signal, sys, time
 ranks, count, rest, end = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
 rank = int(os.environ.get("OMPI_COMM_WORLD_RANK", "0"))
-library = c.CDLL(os.environ["NCCL_PROFILER_PLUGIN"])
-profiler = (c.c_void_p * 6).in_dll(library, "ncclProfiler_v5") # name, init, start, stop, state, finalize
-init = c.CFUNCTYPE(c.c_int, c.POINTER(c.c_void_p), c.c_uint64, c.POINTER(c.c_int), c.c_char_p, c.c_int, c.c_int,
-                   c.c_int, c.c_void_p)(profiler[1])
-start = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(c.c_void_p), c.c_void_p)(profiler[2])
-stop = c.CFUNCTYPE(c.c_int, c.c_void_p)(profiler[3])
-enter = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_int, c.c_void_p)(profiler[4])
-class Collective(c.Structure):
-    _fields_ = [("type", c.c_uint64), ("parent", c.c_void_p), ("rank", c.c_int), ("sequence", c.c_uint64),
-                ("function", c.c_char_p), ("send", c.c_void_p), ("receive", c.c_void_p), ("count", c.c_size_t),
-                ("root", c.c_int), ("data_type", c.c_char_p), ("channels", c.c_uint8), ("warps", c.c_uint8),
-                ("algorithm", c.c_char_p), ("protocol", c.c_char_p), ("more", c.c_void_p)]
-class Channel(c.Structure):
-    _fields_ = [("type", c.c_uint64), ("parent", c.c_void_p), ("rank", c.c_int), ("padding", c.c_int),
-                ("channel", c.c_uint8), ("timer", c.c_uint64), ("more", c.c_uint8 * 72)]
+""" + PLUGIN + r"""
 def now():
     return c.c_uint64(time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW))
 context, handle, mask = c.c_void_p(), c.c_void_p(), c.c_int()
