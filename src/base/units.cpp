@@ -144,6 +144,8 @@ Result<std::int64_t> parse_duration_ns(std::string_view text) {
 }
 
 std::string format_duration(double nanoseconds) {
+  if (nanoseconds < 0)
+    return "-" + format_duration(-nanoseconds);
   if (nanoseconds < 1e3)
     return fmt::format("{:.0f} ns", nanoseconds);
   if (nanoseconds < 1e6)

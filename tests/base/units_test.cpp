@@ -93,6 +93,7 @@ TEST_CASE("durations for people have a unit that fits") {
   CHECK(format_duration(750) == "750 ns");
   CHECK(format_duration(11'300) == "11.3 us");
   CHECK(format_duration(1'250'000) == "1.25 ms");
+  CHECK(format_duration(-15'798'067) == "-15.80 ms");
   CHECK(format_duration(2.5e9) == "2.5 s");
   CHECK(format_duration(125e9) == "2 min 05 s");
   CHECK(format_duration(3'720e9) == "1 h 02 min");

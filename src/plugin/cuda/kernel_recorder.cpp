@@ -216,7 +216,7 @@ struct KernelRecorder::State {
     cupti::Result result = subscribe(other);
     if (result == cupti::k_other_subscriber) {
       ++windows_refused;
-      if (other.empty())
+      if (other.empty() || other.find("<not provided>") != std::string::npos) // CUPTI's own words
         other = probable_cupti_user(mapped_files(), injection.c_str());
       report("another tool uses CUPTI, which serves one per process: " +
              (other.empty() ? "CUPTI does not name it" : other));

@@ -66,11 +66,13 @@ void StepCounter::search() {
 
 void StepCounter::accept(std::size_t period, std::uint64_t explained) {
   const std::uint64_t begin = added_ - explained;
+  contains_breaks_ = !broken_.empty() && broken_.back().broken_at > begin;
   for (; !broken_.empty() && broken_.back().broken_at > begin; broken_.pop_back()) {
     steps_ = broken_.back().steps_before;
     counted_until_ = broken_.back().counted_from;
   }
   period_ = period;
+  repeats_since_ = begin;
   counted_until_ = std::max(counted_until_, begin);
   current_ = {counted_until_, steps_, 0};
   const std::uint64_t uncounted = (added_ - counted_until_) / period;

@@ -27,6 +27,11 @@ public:
   bool is_known() const { return period_ > 0; }
   std::size_t period() const { return period_; } // operations of a step; 0: unknown
   std::uint64_t steps() const { return steps_; } // that are complete
+  // Whether the period is a step, and no run of equal layers within a first step: it has repeated
+  // for k_enough operations, or shorter periods broke within it.
+  bool is_certain() const {
+    return is_known() && (contains_breaks_ || added_ - repeats_since_ >= k_enough);
+  }
 
 private:
   std::uint64_t back(std::size_t before) const { // 0: the latest
@@ -48,6 +53,8 @@ private:
   std::uint64_t next_search_ = 0;
   std::uint64_t steps_ = 0;
   std::size_t period_ = 0;
+  std::uint64_t repeats_since_ = 0; // number of the period's first operation
+  bool contains_breaks_ = false;
   Stretch current_;
   std::vector<Stretch> broken_; // the latest
 };

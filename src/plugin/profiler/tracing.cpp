@@ -101,6 +101,7 @@ void write_until_stopped(Writing& own) {
   const auto start = std::chrono::steady_clock::now();
   auto last_write = start;
   auto end = start;
+  StepLimit step_limit(own.limits.steps);
   while (own.stop == 0) {
     std::size_t taken = own.rows.take();
     rest = taken > 0 ? k_shortest_rest : std::min(k_longest_rest, 2 * rest);
@@ -118,9 +119,10 @@ void write_until_stopped(Writing& own) {
       show_progress(own, true);
       return write_rest(own);
     }
+    const auto since_start = static_cast<std::uint64_t>((now - start).count());
     if (const std::string left_out =
-            limit_reached(own.limits, static_cast<std::uint64_t>((now - start).count()),
-                          own.rows.steps().steps(), own.rows.is_full());
+            limit_reached(own.limits, since_start,
+                          step_limit.is_over(own.rows.steps(), since_start), own.rows.is_full());
         phase == Phase::on && !left_out.empty()) {
       phase = Phase::ending;
       end = now + k_to_the_end;

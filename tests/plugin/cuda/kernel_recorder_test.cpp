@@ -191,6 +191,27 @@ TEST_CASE("another tool that has CUPTI is named, and the job goes on without ker
   CHECK(kernels[0].start_ns == 3'000);
 }
 
+TEST_CASE("a tool that gave CUPTI no name is not named by CUPTI's words for that") {
+  Folder folder;
+
+  Child child = in_child(folder.path, k_cuda, [&](abi::ProfilerV5& profiler) {
+    const Fake cupti;
+    cupti.other_tool("CUPTI for <not provided>");
+    void* context = open_job(profiler);
+    all_reduce(profiler, context, 0);
+    wait_until([&] {
+      for (const auto& file : folder.files())
+        if (file.string().ends_with(".cuda.spool") && facts_in(file).count("missing") == 1)
+          return true;
+      return false;
+    });
+    return 0;
+  });
+
+  REQUIRE(child.status == 0);
+  CHECK_THAT(child.words, ContainsSubstring("CUPTI does not name it"));
+}
+
 TEST_CASE("kernels take bounded memory and disk, and what is lost is counted") {
   Folder folder;
   constexpr std::uint64_t k_kernels = 400'000; // 32 MB of rows, 60 MB of records

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "plugin/profiler/limits.h"
 #include "plugin/profiler/step_counter.h"
 
 #include "support/catch.h"
@@ -9,6 +10,7 @@
 #include <vector>
 
 using ncclprobe::plugin::StepCounter;
+using ncclprobe::plugin::StepLimit;
 
 namespace {
 
@@ -52,6 +54,41 @@ TEST_CASE("steps are counted while they run, by the repeating sequence") {
     CHECK(counter.steps() <= steps);
     CHECK(counter.steps() + 1 >= steps); // a period begins anywhere in a step
   }
+}
+
+TEST_CASE("a limit of steps waits until equal layers cannot be taken for them") {
+  struct Case {
+    Step step;
+    std::uint64_t seen_at_least, seen_at_most; // steps of the job when 10 are over
+  };
+  Step layers; // 25 of three buckets each, as in a large vision transformer
+  for (int i = 0; i < 25; ++i)
+    layers.insert(layers.end(), {1, 2, 3});
+  layers.insert(layers.end(), {4, 5, 6, 7});
+  for (const Case& one : {Case{layers, 10, 12}, Case{equal_buckets_and_another(40), 10, 12},
+                          Case{{1, 2, 3, 4, 5}, 10, 104}, Case{{1}, 10, 520}}) {
+    CAPTURE(one.step.size());
+    StepCounter counter;
+    StepLimit limit(10);
+    std::uint64_t seen = 0;
+    bool over = false;
+    for (; seen < 1000 && !over; ++seen)
+      for (std::uint64_t signature : one.step) {
+        counter.add(signature);
+        over = over || limit.is_over(counter, 0);
+      }
+
+    CHECK(seen >= one.seen_at_least);
+    CHECK(seen <= one.seen_at_most);
+  }
+
+  StepCounter slow;
+  for (int i = 0; i < 60; ++i)
+    slow.add(1);
+  StepLimit limit(10);
+  CHECK_FALSE(limit.is_over(slow, 1000));
+  CHECK_FALSE(limit.is_over(slow, 999 + StepLimit::k_most_doubt_ns));
+  CHECK(limit.is_over(slow, 1000 + StepLimit::k_most_doubt_ns));
 }
 
 TEST_CASE("a sequence that breaks and goes on keeps its count, and one without repeats has none") {

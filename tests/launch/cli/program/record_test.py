@@ -106,9 +106,9 @@ class Record(ProgramTest):
         self.assertIn("100 ms", found["not_traced"]["what"])
         self.assertEqual(found["capture_stopped"]["operations"], 300 - self.operations()[0])
 
-        self.assertEqual(self.job("-o", "steps", "--steps", "50", count=300, rest=0.001).returncode, 0)
+        self.assertEqual(self.job("-o", "steps", "--steps", "50", count=1500, rest=0.001).returncode, 0)
         self.assertIn("50 steps", self.findings("steps")["not_traced"]["what"])
-        self.assertLess(self.operations("steps")[0], 300)
+        self.assertLess(self.operations("steps")[0], 1500)
 
         self.job("-o", "ring", "--last", "100ms", count=1500, rest=0.001, end="kill")
         self.assertLess(self.operations("ring")[0], 1500)
