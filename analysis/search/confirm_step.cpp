@@ -55,9 +55,33 @@ std::vector<TrialRequest> ConfirmStep::block() {
   return block;
 }
 
+// Each side comes first in one half of the blocks, and a draw decides in which. An order drawn for
+// each block would lose more of them to a disturbance, because two finalists would often lie
+// between the same two trials of the default.
+std::vector<std::vector<TrialRequest>> ConfirmStep::blocks_in_random_order(int count) {
+  std::vector<std::vector<TrialRequest>> blocks;
+  const bool finalist_begins = progress_.random() % 2 == 0;
+  const int turn = (count + static_cast<int>(progress_.random() % 2)) / 2;
+  for (int i = 0; i < count; ++i) {
+    const bool finalist_first = (i < turn) == finalist_begins;
+    blocks.push_back(block());
+    if (finalist_first)
+      std::ranges::reverse(blocks.back());
+  }
+  return blocks;
+}
+
+// Every finalist's trial shall lie between two of the default.
+void ConfirmStep::enclose(std::vector<std::vector<TrialRequest>>& blocks) {
+  if (blocks.front().front().process != progress_.unset)
+    blocks.insert(blocks.begin(), std::vector{trial_under(progress_.unset)});
+  if (blocks.back().back().process != progress_.unset)
+    blocks.push_back(std::vector{trial_under(progress_.unset)});
+}
+
 std::vector<int> ConfirmStep::planned_looks() {
   const std::vector<TrialRequest> one = block();
-  std::vector<TrialRequest> all{trial_under(progress_.unset)}; // after the last block
+  std::vector<TrialRequest> all{trial_under(progress_.unset)}; // to enclose them, on average
   int room = 0;
   for (; room < k_looks.back(); ++room) {
     all.insert(all.end(), one.begin(), one.end());
@@ -83,20 +107,21 @@ std::vector<std::vector<TrialRequest>> ConfirmStep::next() {
   progress_.reserve_s = 0;
   if (look_ == 0)
     looks_ = planned_looks();
+  auto planned = blocks_in_random_order(looks_[look_] - (look_ == 0 ? 0 : looks_[look_ - 1]));
   std::vector<std::vector<TrialRequest>> blocks;
-  std::vector<TrialRequest> all{trial_under(progress_.unset)};
-  for (int i = look_ == 0 ? 0 : looks_[look_ - 1]; i < looks_[look_]; ++i) {
-    blocks.push_back(block());
-    all.insert(all.end(), blocks.back().begin(), blocks.back().end());
-    if (!progress_.affordable(all)) { // disturbances took the time
-      blocks.pop_back();
+  for (; !planned.empty(); planned.pop_back()) { // disturbances may have taken the time
+    blocks = planned;
+    enclose(blocks);
+    std::vector<TrialRequest> all;
+    for (const auto& one : blocks)
+      all.insert(all.end(), one.begin(), one.end());
+    if (progress_.affordable(all))
       break;
-    }
   }
-  if (blocks.empty())
+  if (planned.empty()) {
     progress_.complete = false;
-  else if (blocks.back().size() > 1)
-    blocks.push_back({trial_under(progress_.unset)}); // every candidate runs between two of these
+    blocks.clear();
+  }
   ++look_;
   return blocks;
 }

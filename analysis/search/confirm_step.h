@@ -10,9 +10,10 @@
 
 namespace ncclprobe::analysis::search {
 
-// Measures the finalists in processes that had no part in choosing. The default runs before and
-// after each of them, so that a disturbance shows, and steady drift makes neither side slower. It
-// looks at fixed numbers of blocks, and ends early when everything is decided. Each look has an
+// Measures the finalists in processes that had no part in choosing, in pairs with the default. The
+// order in the pairs is random and turns halfway, so that steady drift makes neither side slower.
+// The default also runs first and last, so that a disturbance shows. The step looks at fixed
+// numbers of blocks, and ends early when everything is decided. Each look has an
 // equal part of k_alpha (Bonferroni), so all looks together keep it. If the budget has no room for
 // all looks, fewer are planned, and the last one takes all blocks that there is room for.
 class ConfirmStep : public Step {
@@ -30,6 +31,8 @@ public:
 private:
   Finalists finalists() const { return {progress_.process, progress_.in_process}; }
   std::vector<TrialRequest> block();
+  std::vector<std::vector<TrialRequest>> blocks_in_random_order(int count);
+  void enclose(std::vector<std::vector<TrialRequest>>& blocks);
   std::vector<int> planned_looks();
   TrialRequest trial_under(const Candidate& process);
 
