@@ -5,6 +5,7 @@
 
 #include "tuning/table_file.h"
 
+#include "analysis/tune/choice_for_all.h"
 #include "analysis/tune/delivered_files.h"
 #include "analysis/tune/tuned_table.h"
 #include "analysis/verdict/verdict.h"
@@ -17,12 +18,9 @@
 #include "workload/expected_time.h"
 
 #include <algorithm>
-#include <map>
 #include <random>
 
 namespace ncclprobe::cli {
-
-using analysis::search::Candidate;
 
 namespace {
 
@@ -112,15 +110,8 @@ Result<void> TuneDelivery::choose_with_table(const model::TrialRecord* companion
 
 // Without a table every size gets the same.
 void TuneDelivery::choose_for_all() {
-  const analysis::search::Outcome& outcome = tuning_.outcome;
-  std::map<Candidate, int> targets_of;
-  for (const analysis::search::Decision& one : outcome.table)
-    if (one.proven)
-      ++targets_of[one.candidate];
-  const auto most =
-      std::ranges::max_element(targets_of, {}, [](const auto& one) { return one.second; });
-  settings_ = settings_of(context_.space,
-                          most == targets_of.end() ? outcome.settings.candidate : most->first);
+  settings_ =
+      settings_of(context_.space, analysis::tune::choice_for_all(tuning_.space, tuning_.outcome));
   for (const model::Setting& one :
        workload::as_variables(context_.session.backend.name, settings_.of_cells))
     set_variable(settings_.variables, one);

@@ -29,7 +29,7 @@ struct TuneContext {
 class TuneDelivery {
 public:
   // Chooses the settings from `tuning.outcome`. NCCL gets a tuner table for what differs by size;
-  // it is written to the folder. Other backends get what is proven for most targets. Sets
+  // it is written to the folder. Other backends get one choice for all targets. Sets
   // `tuning.delivered` and `tuning.variables`; nothing delivered: keep the defaults. `companion`:
   // a trial with the settings for all and NCCL's log, for the table's estimates. Errors: io.
   static Result<TuneDelivery> make(const TuneContext& context, const model::TrialRecord* companion,
