@@ -3,13 +3,16 @@
 
 """`ncclprobe emit` as a user runs it: files that bash and YAML can read, with what was asked for in its place."""
 
+import os
 import subprocess
 import unittest
 
+import job_schemas
 import yaml
-from program_test_case import ProgramTest
+from program_test_case import ProgramTest, jsonschema
 
 RDMA = ["--hca", "mlx5_0", "--hca", "mlx5_1", "--rdma-resource", "rdma/hca"]
+NODES = ([], ["--each-node"], ["--gpus", "0", "--ranks-per-node", "2"], [*RDMA, "--volume", "results"])
 HARD = ["--", "run", "-o", "a b$(x) '1'.h5"]
 HARD_IN_SHELL = r"""run -o 'a b$(x) '\''1'\''.h5'"""
 
@@ -50,7 +53,7 @@ class Emit(ProgramTest):
             self.assertEqual(done.stderr, f"preflight: node7 has 3 of {wanted} GPUs\n" if code else "")
 
     def test_jobset(self):
-        for more in ([], ["--each-node"], ["--gpus", "0", "--ranks-per-node", "2"], [*RDMA, "--volume", "results"]):
+        for more in NODES:
             job = yaml.safe_load(self.emit("jobset", "--nodes", "2", *more, *HARD))
             self.assertEqual((job["apiVersion"], job["kind"]), ("jobset.x-k8s.io/v1alpha2", "JobSet"))
             pods = job["spec"]["replicatedJobs"][0]["template"]["spec"]
@@ -70,7 +73,7 @@ class Emit(ProgramTest):
         self.assertEqual(pod["volumes"][0]["emptyDir"], {"medium": "Memory", "sizeLimit": "8192Mi"})
 
     def test_mpijob(self):
-        for more in ([], ["--each-node"], ["--gpus", "0", "--ranks-per-node", "2"], [*RDMA, "--volume", "results"]):
+        for more in NODES:
             job = yaml.safe_load(self.emit("mpijob", "--nodes", "2", "--wait", "90s", *more, *HARD))
             self.assertEqual((job["apiVersion"], job["kind"]), ("kubeflow.org/v2beta1", "MPIJob"))
             replicas = job["spec"]["mpiReplicaSpecs"]
@@ -93,6 +96,34 @@ class Emit(ProgramTest):
         self.assertEqual(script.count("$"), 2 * script.count("$$"))
         self.check_shell(script.replace("$$", "$"))
         self.assertIn(f"exec ncclprobe {HARD_IN_SHELL}", script.replace("$$", "$"))
+
+    def job_files(self):
+        """Each kind with all parts of its template, one way or the other."""
+        for kind, variants in (("jobset", NODES), ("mpijob", NODES), ("compose", ([], ["--gpus", "4", "--hca", "mlx5_0"]))):
+            for more in variants:
+                nodes = [] if kind == "compose" else ["--nodes", "2"]
+                yield kind, yaml.safe_load(self.emit(kind, *nodes, *more, *HARD))
+
+    @unittest.skipUnless(jsonschema, "there is no jsonschema for Python (python3-jsonschema)")
+    def test_every_field_is_known_and_in_its_place(self):
+        schemas = job_schemas.ours()
+        moved = {"jobset": lambda job: job["spec"]["replicatedJobs"][0]["template"].update(completions=1),
+                 "mpijob": lambda job: job["spec"].update(backoffLimit=1),
+                 "compose": lambda job: job["services"]["ncclprobe"].update(memlock=1)}
+        for kind, document in self.job_files():
+            jsonschema.validate(document, schemas[kind])
+            moved[kind](document)
+            with self.assertRaises(jsonschema.ValidationError):
+                jsonschema.validate(document, schemas[kind])
+
+    @unittest.skipUnless(jsonschema and "NCCLPROBE_JOB_SCHEMAS" in os.environ, "NCCLPROBE_JOB_SCHEMAS names no folder (job_schemas.py)")
+    def test_the_published_schemas_accept_the_files(self):
+        schemas = job_schemas.published(os.environ["NCCLPROBE_JOB_SCHEMAS"])
+        for kind, document in self.job_files():
+            jsonschema.validate(document, schemas[kind])
+            document["typo"] = 1
+            with self.assertRaises(jsonschema.ValidationError):
+                jsonschema.validate(document, schemas[kind])
 
     def test_what_cannot_be_written_is_refused(self):
         for arguments, words in ((["compose", "--nodes", "2"], "one host only"), (["sbatch", "--gpus", "0"], "--ranks-per-node"),
