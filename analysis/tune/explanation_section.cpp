@@ -5,6 +5,8 @@
 
 #include "base/text_layout.h"
 
+#include <algorithm>
+
 namespace ncclprobe::analysis::tune {
 namespace {
 
@@ -46,6 +48,41 @@ struct ChangeRow {
 
 std::optional<int> sms_of(const HowItRan& side) {
   return side.sms() > 0 ? std::optional(side.sms()) : std::nullopt;
+}
+
+// The default and the candidates that clearly lost, as the search measured them.
+void add_losers(const Tuning& tuning, std::size_t target, std::vector<PartsRow>& rows) {
+  const std::string& name = tuning.space.targets[target].name;
+  const search::Candidate unset = default_candidate(tuning.space);
+  const auto of_default = tuning.step_times.of(target, unset);
+  const auto losers = clear_losers(tuning.outcome, tuning.min_gain);
+  if (!of_default || losers.empty())
+    return;
+  auto sms_in_search = [&](const search::Candidate& candidate) {
+    const auto shown = std::ranges::find(tuning.choices, candidate, &CandidateChoices::candidate);
+    return shown == tuning.choices.end()
+               ? std::nullopt
+               : sms_of({.uses = shown->by_target[target], .times = std::nullopt});
+  };
+  rows.push_back({name, "default, in the search", *of_default, sms_in_search(unset)});
+  for (const search::Candidate& one : losers)
+    if (const auto times = tuning.step_times.of(target, one))
+      rows.push_back({name, to_text(tuning.space, one), *times, sms_in_search(one)});
+}
+
+void add_delivery(const Tuning& tuning, std::size_t i, std::vector<PartsRow>& rows) {
+  const auto& [of_default, of_delivery] = tuning.explanations[i];
+  if (!of_default.times || !of_delivery.times)
+    return;
+  const std::string& target = tuning.space.targets[i].name;
+  steps::StepTimes difference = *of_default.times;
+  difference *= -1;
+  difference += *of_delivery.times;
+  const auto before = sms_of(of_default), after = sms_of(of_delivery);
+  rows.push_back({target, "default", *of_default.times, before});
+  rows.push_back({target, "delivered", *of_delivery.times, after});
+  rows.push_back({target, "difference", difference,
+                  before && after ? std::optional(*after - *before) : std::nullopt});
 }
 
 } // namespace
@@ -109,19 +146,10 @@ TablePtr choices_table(const Tuning& tuning) {
 
 TablePtr step_parts_table(const Tuning& tuning) {
   std::vector<PartsRow> rows;
-  for (std::size_t i = 0; i < tuning.explanations.size(); ++i) {
-    const auto& [of_default, of_delivery] = tuning.explanations[i];
-    if (!of_default.times || !of_delivery.times)
-      continue;
-    const std::string& target = tuning.space.targets[i].name;
-    steps::StepTimes difference = *of_default.times;
-    difference *= -1;
-    difference += *of_delivery.times;
-    const auto before = sms_of(of_default), after = sms_of(of_delivery);
-    rows.push_back({target, "default", *of_default.times, before});
-    rows.push_back({target, "delivered", *of_delivery.times, after});
-    rows.push_back({target, "difference", difference,
-                    before && after ? std::optional(*after - *before) : std::nullopt});
+  for (std::size_t i = 0; i < tuning.space.targets.size(); ++i) {
+    if (i < tuning.explanations.size())
+      add_delivery(tuning, i, rows);
+    add_losers(tuning, i, rows);
   }
   TableOf<PartsRow> table(std::move(rows));
   table.add("target", &PartsRow::target).titled("target").left(30).once();

@@ -111,6 +111,26 @@ TEST_CASE("of a training step, the report says which part became shorter") {
         "all_reduce 1M,difference,-2,0.5,-0.5,-2,0,-20\n");
 }
 
+TEST_CASE("of a training step, the report says which part became longer with what clearly lost") {
+  Tuning tuning = tuning_without_gain();
+  const search::Candidate loser{1, 0}, unset{0, 0};
+  tuning.explanations.clear();
+  tuning.outcome.reasons = {
+      {.candidate = loser, .target = {}, .fate = search::Fate::not_chosen, .speed = 0.8}};
+  tuning.step_times = {};
+  tuning.step_times.add(0, unset, {.step_ns = 10, .compute_ns = 8, .exposed_wait_ns = 2});
+  CHECK(step_parts_table(tuning)->rows == 1);
+  tuning.step_times.add(0, loser, {.step_ns = 13, .compute_ns = 8, .exposed_transfer_ns = 5});
+  tuning.choices = {{unset, {{{"RING", "LL", 8}}, {}}}, {loser, {{{"RING", "SIMPLE", 4}}, {}}}};
+  CHECK(csv_of(step_parts_table(tuning)) ==
+        "target,side,step_ns,computing_ns,exposed_wait_ns,exposed_transfer_ns,rest_ns,sms\n"
+        "all_reduce 1M,\"default, in the search\",10,8,2,0,0,8\n"
+        "all_reduce 1M," +
+            to_text(tuning.space, loser) + ",13,8,0,5,0,4\n");
+  tuning.outcome.reasons.front().speed = 0.99; // not clearly
+  CHECK(step_parts_table(tuning)->rows == 0);
+}
+
 TEST_CASE("the parts of a candidate's steps are the mean over its processes") {
   StepTimesOfCandidates times;
   times.add(1, {2}, {.step_ns = 2, .exposed_wait_ns = 1});
