@@ -280,6 +280,34 @@ void check_ranks_agree(const Case& one, CheckResults& into, bool& anything) {
   }
 }
 
+// A plugin whose file is missing is among the names that other findings cover (`bad`).
+void check_tuner(const model::Survey& survey, const std::set<std::string>& bad, CheckResults& into,
+                 bool& anything) {
+  if (!survey.process.tuner)
+    return;
+  const model::TriedTuner& tried = *survey.process.tuner;
+  if (!tried.problem.empty() && !bad.contains("NCCL_TUNER_PLUGIN")) {
+    anything = true;
+    into.add(survey,
+             {"D14",
+              CheckStatus::fail,
+              What("tuner_not_loaded", "NCCL cannot load the tuner plugin {plugin}",
+                   {{"plugin", tried.plugin}}),
+              {tried.problem},
+              "NCCL goes on without it; ranks that choose differently hang, or deliver wrong data",
+              "install {plugin} on this host, or unset NCCL_TUNER_PLUGIN on all ranks"});
+  }
+  if (!tried.table_problem.empty()) {
+    anything = true;
+    into.add(survey, {"D14",
+                      CheckStatus::fail,
+                      What("tuner_table", "the tuner plugin cannot use its table"),
+                      {tried.table_problem},
+                      "this rank creates no communicator",
+                      "give all ranks the variable and the file: ncclprobe tuner check TABLE"});
+  }
+}
+
 } // namespace
 
 void check_variable_values(const Case& one, CheckResults& into) {
@@ -294,6 +322,7 @@ void check_variables(const Case& one, CheckResults& into) {
     Variables all = variables_of(one, survey);
     std::set<std::string> bad = check_values_of(one, survey, all, into, anything);
     check_leftovers(survey, all, bad, into, anything);
+    check_tuner(survey, bad, into, anything);
     check_contradictions(survey, all, into, anything);
     for (const auto& [name, seen] : all)
       if (seen.origin != "the environment") {

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/loader.h"
 #include "base/stored_variables.h"
+#include "launch/worker/tried_tuner.h"
 #include "nvidia/factory.h"
 #include "workload/nccl_values.h"
 
@@ -55,6 +56,7 @@ model::ProcessSurvey survey_process(const backend::Options& options) {
   found.confinement.numa_calls_allowed = system::numa_calls_allowed();
   found.cpus_allowed = base::allowed_cpus();
   look_for_named_files(options, found);
+  found.tuner = try_tuner(options.environment);
   return found;
 }
 

@@ -57,17 +57,27 @@ struct LookedFor {
 };
 NCCLPROBE_LENIENT_FIELDS(LookedFor, name, found)
 
+// The tuner plugin that NCCL_TUNER_PLUGIN names, loaded on trial.
+struct TriedTuner {
+  std::string plugin;        // as the variable has it
+  std::string problem;       // why NCCL would go on without it; empty: it can be loaded
+  std::string table_problem; // why ours would create no communicator; empty: it would
+  bool operator==(const TriedTuner&) const = default;
+};
+NCCLPROBE_LENIENT_FIELDS(TriedTuner, plugin, problem, table_problem)
+
 struct ProcessSurvey {
   std::vector<Setting> environment;  // those of bears_on_communication(), as stored_value()
   std::vector<LookedFor> looked_for; // that NCCL would open because of it
+  std::optional<TriedTuner> tuner;   // absent: none is named
   std::vector<MappedLibrary> libraries;
   std::vector<Limit> limits;
   Confinement confinement;
   std::vector<int> cpus_allowed;
   bool operator==(const ProcessSurvey&) const = default;
 };
-NCCLPROBE_LENIENT_FIELDS(ProcessSurvey, environment, looked_for, libraries, limits, confinement,
-                         cpus_allowed)
+NCCLPROBE_LENIENT_FIELDS(ProcessSurvey, environment, looked_for, tuner, libraries, limits,
+                         confinement, cpus_allowed)
 
 struct SharedSegment {
   std::string name;

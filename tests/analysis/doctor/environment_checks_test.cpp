@@ -97,6 +97,31 @@ TEST_CASE("an unknown network is refused where no plugin is found") {
   CHECK(worst(one, "D14") == CheckStatus::fail);
 }
 
+TEST_CASE("a tuner plugin is named on the ranks that cannot use it") {
+  struct {
+    const char* problem;
+    const char* table_problem;
+    std::vector<std::string_view> kinds;
+  } const cases[] = {{"", "", {}},
+                     {"version `GLIBC_2.38' not found", "", {"tuner_not_loaded"}},
+                     {"", "its SHA-256 is another", {"tuner_table"}},
+                     {"a", "b", {"tuner_not_loaded", "tuner_table"}}};
+  for (const auto& [problem, table_problem, kinds] : cases) {
+    INFO(problem << ", " << table_problem);
+    Case one = healthy_case();
+    model::Survey& survey = one.surveys[1];
+    survey.process.tuner = {"libncclprobe-tuner.so", problem, table_problem};
+    std::vector<std::string_view> seen;
+    for (const CheckResult& result : found(one, "D14"))
+      if (result.what.kind.starts_with("tuner")) {
+        seen.push_back(result.what.kind);
+        CHECK(result.status == CheckStatus::fail);
+        CHECK(result.ranks == survey.ranks);
+      }
+    CHECK(seen == kinds);
+  }
+}
+
 TEST_CASE("what NCCL ran with was not refused") {
   Case one = healthy_case();
   for (model::Survey& survey : one.surveys)
