@@ -4,8 +4,9 @@
 """Two hosts: what each command says of them, and one clock for both. The short ones; see faults_test.py."""
 
 import json
+import subprocess
 
-from hosts_test_case import ONE_EACH, SMALL, HostsTest, main
+from hosts_test_case import BIN, ONE_EACH, SMALL, HostsTest, main
 
 
 class TwoHosts(HostsTest):
@@ -44,6 +45,28 @@ class TwoHosts(HostsTest):
         self.assertIn("2 hosts, ", text)
         self.expect_possible_order(text)
         self.assertFalse(self.hosts["beta"].shell("ls /tmp/home | grep traced || true"))
+
+    def test_without_mpi_the_ranks_of_both_hosts_meet_by_the_variables_of_torchrun(self):
+        run_file = "/tmp/home/env.h5"
+        programs = []
+        for rank, name in ((3, "beta"), (0, "alpha"), (2, "beta"), (1, "alpha")):
+            command = self.hosts[name].call(
+                [str(BIN / "ncclprobe"), "run", *SMALL, "--repeat", "1", "--output", run_file, "--format", "json"],
+                RANK=str(rank), LOCAL_RANK=str(rank % 2), WORLD_SIZE="4", MASTER_ADDR="alpha", MASTER_PORT="29500",
+                NCCLPROBE_LAUNCHER="env", NCCLPROBE_JOB_SECRET="only for us")
+            programs.append((rank, subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                                    stderr=subprocess.PIPE, text=True)))
+            self.addCleanup(programs[-1][1].wait)
+            self.addCleanup(programs[-1][1].kill)
+        printed = {}
+        for rank, program in programs:
+            out, complaints = program.communicate(timeout=100)
+            self.assertEqual(program.returncode, 0, f"rank {rank}: {complaints}")
+            printed[rank] = out
+        self.assertEqual([printed[rank] for rank in (1, 2, 3)], ["", "", ""])
+        report = json.loads(printed[0])
+        self.assertEqual([host["hostname"] for host in report["run"]["hosts"]], ["alpha", "beta"])
+        self.assertEqual((report["run"]["complete"], report["problems"], len(report["results"])), (True, [], 2))
 
 
 if __name__ == "__main__":
