@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "launch/supervisor/clock_envelope.h"
 #include "launch/supervisor/launcher.h"
+#include "launch/supervisor/tree_mail.h"
 
 #include <chrono>
 #include <memory>
@@ -18,9 +19,27 @@ namespace ncclprobe::launch {
 // Longer than anything that one host does while the others wait, such as an inventory.
 inline constexpr std::chrono::seconds k_gather_patience{180};
 
-struct ReceivedMessage {
-  int from = 0;
+// How many supervisors each passes messages on to, at most (tree.h).
+inline constexpr int k_fan_out = 8;
+
+enum class Keep { no, yes };
+
+// What a supervisor sends to the leader. Reports with the same bytes become one on the way, with
+// the parts of all.
+struct Report {
   std::string bytes;
+  int trial = 0;
+  Parts parts{};
+  int parts_expected = 0; // of all ranks; complete reports are not held back for others
+  Keep keep = Keep::yes;  // until later trials: it is sent again if a supervisor on the way is lost
+};
+
+struct ReceivedMessage {
+  int from = 0; // the first of the senders
+  std::string bytes;
+  RankSet senders{}; // who sent it in these words
+  Parts parts{};
+  bool direct = false; // by post()
 };
 
 // The supervisors of a run, and how they reach each other. Nothing here blocks inside MPI: waiting
@@ -32,9 +51,17 @@ public:
   virtual int size() const = 0;
   virtual std::string description() const = 0; // "Open MPI v4.1.4", or "" without MPI
 
-  // Queues bytes for another supervisor (or this one); never waits for the receiver. Messages
-  // between two supervisors keep their order.
+  // Queues bytes for another supervisor (or this one), without the tree; never waits for the
+  // receiver. Messages between two supervisors keep their order.
   virtual void post(int to, std::string bytes) = 0;
+  // Leader only: queues bytes for these supervisors, or for all, down the tree. Each gets them
+  // once, in order, also if a supervisor on the way is lost later (Keep::yes).
+  virtual void tell(const RankSet& to, int trial, Keep keep, std::string bytes) = 0;
+  // Queues bytes for the leader, up the tree. Supervisors on the way hold them for a moment and
+  // combine what is alike.
+  virtual void report(Report report) = 0;
+  // Leader only: these are silent. The leader then reaches those below them itself, and is reached.
+  virtual void bypass(const RankSet& silent) = 0;
   // The next message that has arrived, if any. Also makes progress with pending sends.
   virtual std::optional<ReceivedMessage> poll() = 0;
   // Gathers bytes from all supervisors, by rank; only between trials. Waits with small sleeps.

@@ -5,21 +5,16 @@
 #include "base/log.h"
 #include "launch/supervisor/finalize_limit.h"
 #include "launch/supervisor/fleet.h"
-#include "launch/supervisor/gathered.h"
 #include "launch/supervisor/init_setting.h"
 #include "launch/supervisor/mpi_segment.h"
-#include "launch/supervisor/no_answer.h"
-#include "launch/supervisor/patient_sleep.h"
-#include "wire/packing.h"
+#include "launch/supervisor/tree_fleet.h"
 
 #include <climits>
 #include <mpi.h>
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
 #include <list>
-#include <map>
 #include <optional>
 #include <set>
 
@@ -40,11 +35,8 @@ constexpr int k_pings = 100;
 constexpr auto k_clock_patience = 3s;
 // Beyond it, the other side has no CPU; spinning would keep this one from it.
 constexpr auto k_spin = 200us;
-constexpr int k_gather_tag = k_clock_tag + k_clock_tags;
 // MPI_Init is over, so all supervisors run. This limit is for hosts that do not reach each other.
 constexpr auto k_roll_call_patience = 60s;
-// How long one answer of a gather may take.
-constexpr auto k_answer_patience = 30s;
 // How long to wait for the others at the end of the job.
 constexpr auto k_leave_patience = 30s;
 // How often to test a request in one poll.
@@ -82,28 +74,24 @@ bool finish(MPI_Request& request, const base::Deadline& until = base::Deadline::
   return true;
 }
 
-class MpiFleet : public Fleet {
+int number_of(int (*ask)(MPI_Comm, int*)) {
+  int number = 0;
+  NCCLPROBE_MPI(ask(MPI_COMM_WORLD, &number));
+  return number;
+}
+
+class MpiFleet : public TreeFleet {
 public:
-  MpiFleet() {
+  MpiFleet() : TreeFleet(number_of(MPI_Comm_rank), number_of(MPI_Comm_size), k_fan_out) {
     NCCLPROBE_MPI(MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN));
-    NCCLPROBE_MPI(MPI_Comm_rank(world_, &rank_));
-    NCCLPROBE_MPI(MPI_Comm_size(world_, &size_));
     call_the_roll();
     leave_the_world();
     hide_segment();
   }
   ~MpiFleet() override { leave(); }
 
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
-  std::string description() const override;
-  void post(int to, std::string bytes) override;
-  std::optional<ReceivedMessage> poll() override;
-  Result<std::vector<std::string>> all_gather(std::string bytes,
-                                              std::chrono::nanoseconds patience) override;
+  std::string description() const override { return mpi_library(); }
   std::optional<ClockReading> compare_clocks() override;
-
-  void leave_alone() override { alone_ = true; }
   void leave() override;
 
   [[noreturn]] void abort(int exit_code) override {
@@ -112,26 +100,27 @@ public:
     std::_Exit(exit_code);
   }
 
+protected:
+  void send(int to, const Bytes& bytes) override;
+  std::optional<Arrived> receive() override;
+  std::set<int> unsent() override;
+  Network network() const override { return Network::mpi; }
+
 private:
   struct Sending {
-    std::string bytes;
+    int to = 0;
+    Bytes bytes;
     MPI_Request request = MPI_REQUEST_NULL;
   };
   struct Receiving {
-    ReceivedMessage message;
+    Arrived message;
     MPI_Request request = MPI_REQUEST_NULL;
   };
   void call_the_roll();
   void leave_the_world();
   void hide_segment();
   void move_sends_on();
-  bool begin_receive(int from, int tag, Receiving& into);
-  void gather_parts(std::map<int, std::string>& parts, const base::Deadline& until);
-  bool give_to(const std::map<int, std::string>& parts, const std::string& answer,
-               std::set<int>& unreached);
-  Result<std::vector<std::string>> gather_here(std::string bytes,
-                                               std::chrono::nanoseconds patience);
-  Result<std::vector<std::string>> hand_in(std::string bytes, std::chrono::nanoseconds patience);
+  bool begin_receive(Receiving& into);
   enum class Wait { spin, sleep };
   bool receive_times(int from, int tag, std::int64_t* times, int count, Wait wait,
                      const base::Deadline& until);
@@ -140,16 +129,9 @@ private:
   void answer_clock(int child, int tag, const ClockReading& own, const base::Deadline& until);
 
   MPI_Comm world_ = MPI_COMM_WORLD;
-  std::vector<std::string> hosts_; // by rank; empty before the roll call
-  int rank_ = 0;
-  int size_ = 1;
   std::list<Sending> sending_;
   std::optional<Receiving> receiving_; // one at a time keeps the order of messages
-  std::deque<ReceivedMessage> own_;
-  std::list<Receiving> gathering_; // requests that never complete stay: MPI may still write there
-  std::list<Sending> unread_;      // and MPI may still read here
-  int comparisons_ = 0;            // of clocks
-  bool alone_ = false;             // do not wait for the others
+  int comparisons_ = 0;                // of clocks
   bool left_ = false;
   std::optional<MpiSegment> segment_;
 };
@@ -173,8 +155,8 @@ void MpiFleet::leave_the_world() {
   NCCLPROBE_MPI(MPI_Comm_idup(MPI_COMM_WORLD, &own, &request));
   if (!finish(request, base::Deadline::after(k_roll_call_patience)))
     raise(Errc::unavailable,
-          "rank {} on {}: all hosts reach rank 0, but some do not reach each other over MPI", rank_,
-          hosts_.at(rank_));
+          "rank {} on {}: all hosts reach rank 0, but some do not reach each other over MPI",
+          rank(), hosts_.at(rank()));
   world_ = own;
   NCCLPROBE_MPI(MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN));
 }
@@ -216,19 +198,10 @@ void MpiFleet::leave() {
   }
 }
 
-std::string MpiFleet::description() const {
-  return mpi_library();
-}
-
-void MpiFleet::post(int to, std::string bytes) {
-  if (to == rank_) {
-    own_.push_back({rank_, std::move(bytes)});
-    return;
-  }
-  Sending& message = sending_.emplace_back();
-  message.bytes = std::move(bytes);
-  NCCLPROBE_MPI(MPI_Isend(message.bytes.data(), int_size(message.bytes.size()), MPI_BYTE, to,
-                          k_message_tag, world_, &message.request));
+void MpiFleet::send(int to, const Bytes& bytes) {
+  Sending& message = sending_.emplace_back(Sending{to, bytes, MPI_REQUEST_NULL});
+  NCCLPROBE_MPI(MPI_Isend(bytes->data(), int_size(bytes->size()), MPI_BYTE, to, k_message_tag,
+                          world_, &message.request));
 }
 
 void MpiFleet::move_sends_on() {
@@ -236,11 +209,19 @@ void MpiFleet::move_sends_on() {
     message = done(message->request) ? sending_.erase(message) : std::next(message);
 }
 
-bool MpiFleet::begin_receive(int from, int tag, Receiving& into) {
+std::set<int> MpiFleet::unsent() {
+  move_sends_on();
+  std::set<int> receivers;
+  for (const Sending& message : sending_)
+    receivers.insert(message.to);
+  return receivers;
+}
+
+bool MpiFleet::begin_receive(Receiving& into) {
   int found = 0;
   MPI_Message message = MPI_MESSAGE_NULL;
   MPI_Status status;
-  NCCLPROBE_MPI(MPI_Improbe(from, tag, world_, &found, &message, &status));
+  NCCLPROBE_MPI(MPI_Improbe(MPI_ANY_SOURCE, k_message_tag, world_, &found, &message, &status));
   if (found == 0)
     return false;
   int size = 0;
@@ -251,129 +232,20 @@ bool MpiFleet::begin_receive(int from, int tag, Receiving& into) {
   return true;
 }
 
-std::optional<ReceivedMessage> MpiFleet::poll() {
-  if (!own_.empty()) {
-    ReceivedMessage message = std::move(own_.front());
-    own_.pop_front();
-    return message;
-  }
+std::optional<TreeFleet::Arrived> MpiFleet::receive() {
   if (!sending_.empty())
     move_sends_on();
-  if (!receiving_ && !begin_receive(MPI_ANY_SOURCE, k_message_tag, receiving_.emplace()))
+  if (!receiving_ && !begin_receive(receiving_.emplace()))
     receiving_.reset();
   // A large message arrives in pieces, and each needs a call.
   for (int i = 0; receiving_ && i < k_tests_per_poll; ++i) {
     if (!done(receiving_->request))
       continue;
-    ReceivedMessage message = std::move(receiving_->message);
+    Arrived message = std::move(receiving_->message);
     receiving_.reset();
     return message;
   }
   return std::nullopt;
-}
-
-Result<std::vector<std::string>> MpiFleet::all_gather(std::string bytes,
-                                                      std::chrono::nanoseconds patience) {
-  if (alone_)
-    return fail(Errc::unavailable, "the other supervisors no longer answer");
-  alone_ = true; // reset on success; stays true if MPI throws
-  auto all =
-      rank_ == 0 ? gather_here(std::move(bytes), patience) : hand_in(std::move(bytes), patience);
-  alone_ = !all;
-  return all;
-}
-
-void MpiFleet::gather_parts(std::map<int, std::string>& parts, const base::Deadline& until) {
-  for (PatientSleep rest; static_cast<int>(parts.size()) < size_ && !until.expired(); rest()) {
-    while (begin_receive(MPI_ANY_SOURCE, k_gather_tag, gathering_.emplace_back())) {
-    }
-    gathering_.pop_back();
-    for (auto one = gathering_.begin(); one != gathering_.end();) {
-      bool whole = done(one->request);
-      if (whole)
-        parts[one->message.from] = std::move(one->message.bytes);
-      one = whole ? gathering_.erase(one) : std::next(one);
-    }
-  }
-}
-
-// Sends the result to all that contributed.
-bool MpiFleet::give_to(const std::map<int, std::string>& parts, const std::string& answer,
-                       std::set<int>& unreached) {
-  const std::string& bytes = unread_.emplace_back(Sending{answer, MPI_REQUEST_NULL}).bytes;
-  std::map<int, MPI_Request> sends;
-  for (const auto& [rank, part] : parts)
-    if (rank != 0)
-      NCCLPROBE_MPI(MPI_Isend(bytes.data(), int_size(bytes.size()), MPI_BYTE, rank, k_gather_tag,
-                              world_, &sends[rank]));
-  base::Deadline until = base::Deadline::after(k_answer_patience); // counts from the last answer
-  for (PatientSleep rest; !sends.empty() && !until.expired(); rest())
-    for (auto one = sends.begin(); one != sends.end();) {
-      bool whole = done(one->second);
-      if (whole)
-        until = base::Deadline::after(k_answer_patience);
-      one = whole ? sends.erase(one) : std::next(one);
-    }
-  for (const auto& [rank, request] : sends)
-    unreached.insert(rank);
-  if (sends.empty())
-    unread_.pop_back();
-  return sends.empty();
-}
-
-Result<std::vector<std::string>> MpiFleet::gather_here(std::string bytes,
-                                                       std::chrono::nanoseconds patience) {
-  std::map<int, std::string> parts;
-  parts[0] = std::move(bytes);
-  gather_parts(parts, base::Deadline::after(patience));
-  std::set<int> missing;
-  for (int rank = 0; rank < size_; ++rank)
-    if (!parts.contains(rank))
-      missing.insert(rank);
-  std::optional<Error> problem;
-  if (!missing.empty())
-    problem = no_answer(missing, hosts_, patience, Network::mpi);
-  const Gathered answer =
-      problem ? Gathered{problem->message, problem->hint, {}} : Gathered{"", "", parts};
-  if (!give_to(parts, wire::pack(answer), missing) && !problem)
-    problem = no_answer(missing, hosts_, k_answer_patience, Network::mpi);
-  if (problem)
-    return fail(std::move(*problem));
-  std::vector<std::string> all;
-  for (auto& [rank, part] : parts)
-    all.push_back(std::move(part));
-  return all;
-}
-
-// Waits for twice the patience, because rank 0 may have begun to wait that much later.
-Result<std::vector<std::string>> MpiFleet::hand_in(std::string bytes,
-                                                   std::chrono::nanoseconds patience) {
-  Sending& own = unread_.emplace_back(Sending{std::move(bytes), MPI_REQUEST_NULL});
-  NCCLPROBE_MPI(MPI_Isend(own.bytes.data(), int_size(own.bytes.size()), MPI_BYTE, 0, k_gather_tag,
-                          world_, &own.request));
-  const std::chrono::nanoseconds longest = 2 * patience + k_answer_patience;
-  base::Deadline until = base::Deadline::after(longest);
-  Receiving& answer = gathering_.emplace_back();
-  bool matched = false;
-  bool whole = false;
-  for (PatientSleep rest; !whole; rest()) {
-    if (until.expired())
-      return fail(no_answer({0}, hosts_, longest, Network::mpi));
-    (void)done(own.request); // makes progress
-    matched = matched || begin_receive(0, k_gather_tag, answer);
-    whole = matched && done(answer.request);
-  }
-  if (finish(own.request, until))
-    unread_.pop_back();
-  std::string told = std::move(answer.message.bytes);
-  gathering_.pop_back();
-  Gathered gathered = wire::unpack<Gathered>(told);
-  if (!gathered.problem.empty())
-    return fail(Error{Errc::unavailable, gathered.problem, gathered.hint});
-  std::vector<std::string> all;
-  for (auto& [rank, part] : gathered.parts)
-    all.push_back(std::move(part));
-  return all;
 }
 
 void MpiFleet::send_times(int to, int tag, const std::int64_t* times, int count) {
@@ -444,14 +316,14 @@ std::optional<ClockReading> MpiFleet::compare_clocks() {
   base::Deadline until = base::Deadline::after(k_clock_patience);
   std::optional<ClockReading> own = ClockReading{base::monotonic_ns(), 0, 0, 0};
   int highest_bit = 0; // of our rank
-  for (int bit = 1; bit <= rank_; bit *= 2)
+  for (int bit = 1; bit <= rank(); bit *= 2)
     highest_bit = bit;
-  if (rank_ > 0)
-    own = ask_clock(rank_ - highest_bit, tag, until);
+  if (rank() > 0)
+    own = ask_clock(rank() - highest_bit, tag, until);
   if (!own)
     return std::nullopt;
-  for (int bit = std::max(1, 2 * highest_bit); rank_ + bit < size_; bit *= 2)
-    answer_clock(rank_ + bit, tag, *own, until);
+  for (int bit = std::max(1, 2 * highest_bit); rank() + bit < size(); bit *= 2)
+    answer_clock(rank() + bit, tag, *own, until);
   return own;
 }
 

@@ -4,9 +4,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "launch/supervisor/fleet.h"
-#include "launch/supervisor/gathered.h"
-#include "launch/supervisor/no_answer.h"
 #include "launch/supervisor/tcp_join.h"
+#include "launch/supervisor/tree_fleet.h"
 #include "wire/packing.h"
 
 #include <algorithm>
@@ -25,10 +24,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto k_hosts_patience = 60s;    // for the names of the hosts, the first gather
-constexpr auto k_delivery_patience = 30s; // for one answer of a gather, from the last progress
-constexpr auto k_parting_patience = 30s;  // for the others at the end of the job
-constexpr auto k_turn = 20ms;             // longest wait for an event
+constexpr auto k_hosts_patience = 60s;   // for the names of the hosts, the first gather
+constexpr auto k_parting_patience = 30s; // for the others at the end of the job
+constexpr auto k_turn = 20ms;            // longest wait for an event
 // How long to wait for late supervisors; shorter than the silence after which one counts as lost.
 constexpr auto k_comparison_patience = 3s;
 constexpr auto k_one_comparison_patience = 500ms; // at least, of that
@@ -58,11 +56,11 @@ struct ClockQuestion {
 };
 NCCLPROBE_FIELDS(ClockQuestion, comparison, ping, answered_ns)
 
-class TcpFleet : public Fleet {
+class TcpFleet : public TreeFleet {
 public:
   TcpFleet(const EnvJob& job, std::map<int, FrameSocket> peers)
-      : rank_(job.rank), size_(job.size), peers_(std::move(peers)),
-        events_(::epoll_create1(EPOLL_CLOEXEC)) {
+      : TreeFleet(job.rank, job.size, std::max(job.size, 1)), rank_(job.rank), size_(job.size),
+        peers_(std::move(peers)), events_(::epoll_create1(EPOLL_CLOEXEC)) {
     if (!events_)
       raise(Errc::unavailable, "no epoll: {}", std::strerror(errno));
     for (const auto& [rank, socket] : peers_)
@@ -73,19 +71,19 @@ public:
   }
   ~TcpFleet() override { leave(); }
 
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
   std::string description() const override { return ""; }
-  void post(int to, std::string bytes) override;
-  std::optional<ReceivedMessage> poll() override;
-  Result<std::vector<std::string>> all_gather(std::string bytes,
-                                              std::chrono::nanoseconds patience) override;
   std::optional<ClockReading> compare_clocks() override;
   const std::set<int>& lost() const override { return lost_; }
-  void leave_alone() override { alone_ = true; }
   void leave() override;
   // Nobody else ends the job: the others see that the connection ends.
   [[noreturn]] void abort(int exit_code) override { std::_Exit(exit_code); }
+
+protected:
+  void send(int to, const Bytes& bytes) override { send(to, FrameKind::message, *bytes); }
+  std::optional<Arrived> receive() override;
+  std::set<int> unsent() override { return unsent_; }
+  void wait(PatientSleep&) override { turn(k_turn); }
+  Network network() const override { return Network::tcp; }
 
 private:
   void watch(int operation, int rank, const FrameSocket& socket);
@@ -95,10 +93,6 @@ private:
   void lose(int peer);
   void turn(std::chrono::milliseconds wait);
   bool deliver_all(std::chrono::nanoseconds patience);
-  Error gone(const std::set<int>& ranks) const;
-  Result<std::vector<std::string>> gather_here(std::string bytes,
-                                               std::chrono::nanoseconds patience);
-  Result<std::vector<std::string>> hand_in(std::string bytes, std::chrono::nanoseconds patience);
   enum class Wait { spin, sleep };
   std::optional<Frame> wait_for_clock(FrameKind kind, Wait wait, const base::Deadline& until);
   void answer_clock(int child, int comparison, int pings);
@@ -108,15 +102,11 @@ private:
   int size_;
   std::map<int, FrameSocket> peers_; // without the lost ones
   base::Fd events_;
-  std::vector<std::string> hosts_; // by rank; empty before the first gather
-  std::deque<ReceivedMessage> inbox_;
-  std::map<int, std::string> parts_; // of the gather that comes or runs
-  std::deque<std::string> answers_;  // of gathers
+  std::deque<Arrived> arrived_;
   std::deque<Frame> clock_frames_;
   std::set<int> unsent_; // peers that take no more bytes for now
   std::set<int> lost_;
   int comparisons_ = 0; // of clocks
-  bool alone_ = false;  // do not wait for the others
   bool left_ = false;
 };
 
@@ -167,13 +157,7 @@ void TcpFleet::take(int peer, Frame frame) {
   switch (frame.kind) {
   case FrameKind::message:
     if (frame.from >= 0 && frame.from < size_)
-      inbox_.push_back({frame.from, std::move(frame.bytes)});
-    return;
-  case FrameKind::gather_part:
-    parts_[frame.from] = std::move(frame.bytes);
-    return;
-  case FrameKind::gather_answer:
-    answers_.push_back(std::move(frame.bytes));
+      arrived_.push_back({frame.from, std::move(frame.bytes)});
     return;
   case FrameKind::clock_here:
   case FrameKind::clock_go:
@@ -211,21 +195,14 @@ void TcpFleet::turn(std::chrono::milliseconds wait) {
   }
 }
 
-void TcpFleet::post(int to, std::string bytes) {
-  if (to == rank_)
-    inbox_.push_back({rank_, std::move(bytes)});
-  else
-    send(to, FrameKind::message, std::move(bytes));
-}
-
-std::optional<ReceivedMessage> TcpFleet::poll() {
-  if (inbox_.empty())
+std::optional<TreeFleet::Arrived> TcpFleet::receive() {
+  if (arrived_.empty())
     turn(0ms);
-  if (inbox_.empty())
+  if (arrived_.empty())
     return std::nullopt;
-  ReceivedMessage message = std::move(inbox_.front());
-  inbox_.pop_front();
-  return message;
+  Arrived first = std::move(arrived_.front());
+  arrived_.pop_front();
+  return first;
 }
 
 // The time counts from the last progress of anybody.
@@ -238,84 +215,6 @@ bool TcpFleet::deliver_all(std::chrono::nanoseconds patience) {
       until = base::Deadline::after(patience);
   }
   return unsent_.empty();
-}
-
-Error TcpFleet::gone(const std::set<int>& ranks) const {
-  return {Errc::unavailable, name_with_hosts(ranks, hosts_) + " ended before the others",
-          "look at the output of these ranks"};
-}
-
-Result<std::vector<std::string>> TcpFleet::all_gather(std::string bytes,
-                                                      std::chrono::nanoseconds patience) {
-  if (alone_)
-    return fail(Errc::unavailable, "the other supervisors no longer answer");
-  auto all =
-      rank_ == 0 ? gather_here(std::move(bytes), patience) : hand_in(std::move(bytes), patience);
-  alone_ = !all;
-  return all;
-}
-
-Result<std::vector<std::string>> TcpFleet::gather_here(std::string bytes,
-                                                       std::chrono::nanoseconds patience) {
-  parts_[0] = std::move(bytes);
-  const base::Deadline until = base::Deadline::after(patience);
-  auto missing = [this] {
-    std::set<int> ranks;
-    for (int rank = 0; rank < size_; ++rank)
-      if (!parts_.contains(rank))
-        ranks.insert(rank);
-    return ranks;
-  };
-  auto some_are_lost = [this] {
-    return std::ranges::any_of(lost_, [this](int rank) { return !parts_.contains(rank); });
-  };
-  while (static_cast<int>(parts_.size()) < size_ && !until.expired() && !some_are_lost())
-    turn(k_turn);
-  Gathered answer;
-  if (const std::set<int> ranks = missing(); !ranks.empty()) {
-    std::set<int> lost;
-    std::ranges::set_intersection(ranks, lost_, std::inserter(lost, lost.end()));
-    const Error problem =
-        lost.empty() ? no_answer(ranks, hosts_, patience, Network::tcp) : gone(lost);
-    answer = {problem.message, problem.hint, {}};
-  } else {
-    answer.parts = std::exchange(parts_, {});
-  }
-  const std::string packed = wire::pack(answer);
-  for (int rank = 1; rank < size_; ++rank)
-    send(rank, FrameKind::gather_answer, packed);
-  const bool delivered = deliver_all(k_delivery_patience);
-  if (!answer.problem.empty())
-    return fail(Error{Errc::unavailable, answer.problem, answer.hint});
-  if (!delivered)
-    return fail(no_answer(unsent_, hosts_, k_delivery_patience, Network::tcp));
-  std::vector<std::string> all;
-  for (auto& [rank, part] : answer.parts)
-    all.push_back(std::move(part));
-  return all;
-}
-
-// Waits for twice the patience, because rank 0 may have begun to wait that much later.
-Result<std::vector<std::string>> TcpFleet::hand_in(std::string bytes,
-                                                   std::chrono::nanoseconds patience) {
-  send(0, FrameKind::gather_part, std::move(bytes));
-  const std::chrono::nanoseconds longest = 2 * patience + k_delivery_patience;
-  const base::Deadline until = base::Deadline::after(longest);
-  while (answers_.empty()) {
-    if (lost_.contains(0))
-      return fail(gone({0}));
-    if (until.expired())
-      return fail(no_answer({0}, hosts_, longest, Network::tcp));
-    turn(k_turn);
-  }
-  Gathered gathered = wire::unpack<Gathered>(answers_.front());
-  answers_.pop_front();
-  if (!gathered.problem.empty())
-    return fail(Error{Errc::unavailable, gathered.problem, gathered.hint});
-  std::vector<std::string> all;
-  for (auto& [rank, part] : gathered.parts)
-    all.push_back(std::move(part));
-  return all;
 }
 
 std::optional<Frame> TcpFleet::wait_for_clock(FrameKind kind, Wait wait,

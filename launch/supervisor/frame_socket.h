@@ -14,13 +14,11 @@
 namespace ncclprobe::launch {
 
 enum class FrameKind : std::uint8_t {
-  challenge,     // rank 0's first words to a connection
-  hello,         // the answer: who it is
-  welcome,       // and whether it may stay
-  message,       // Fleet::post
-  gather_part,   // to rank 0
-  gather_answer, // of rank 0
-  clock_here,    // ready to compare clocks
+  challenge,  // rank 0's first words to a connection
+  hello,      // the answer: who it is
+  welcome,    // and whether it may stay
+  message,    // of the tree (tree_mail.h)
+  clock_here, // ready to compare clocks
   clock_go,
   clock_ask,
   clock_answer,

@@ -49,7 +49,7 @@ std::chrono::nanoseconds all_deadlines(const model::TrialSpec& spec) {
 LeaderTrial::LeaderTrial(const model::TrialSpec& spec, const Layout& layout, int supervisors,
                          const SupervisorOptions& options, const ActiveClock& clock, Tell tell)
     : spec_(spec), options_(options), clock_(clock), tell_(std::move(tell)),
-      heartbeats_(supervisors), reports_(supervisors) {
+      everybody_(0, supervisors), heartbeats_(supervisors), reports_(supervisors) {
   for (const RankPlacement& placement : layout.of_trial(spec.launch_ranks).placements) {
     supervisor_of_rank_.push_back(placement.supervisor);
     host_of_rank_.push_back(layout.host_name(placement));
@@ -60,13 +60,11 @@ void LeaderTrial::start() {
   started_utc_ = base::utc_now();
   started_ns_ = base::monotonic_ns();
   backstop_ns_ = clock_.in(all_deadlines(spec_) + options_.prepare_patience + k_backstop_slack);
-  TrialOrder order{model::write_json(spec_)};
-  for (int supervisor = 0; supervisor < std::ssize(reports_); ++supervisor)
-    tell_(supervisor, order);
+  tell_(everybody_, TrialOrder{model::write_json(spec_)});
 }
 
 void LeaderTrial::on_exchange(wire::Exchange part) {
-  if (stop_sent_)
+  if (stop_sent_ || exchanged_.contains(part.key))
     return;
   auto found = exchanges_.find(part.key);
   if (found == exchanges_.end()) {
@@ -95,8 +93,8 @@ void LeaderTrial::on_exchange(wire::Exchange part) {
   std::set<int> supervisors;
   for (int rank : members)
     supervisors.insert(supervisor_of_rank_[rank]);
-  for (int supervisor : supervisors)
-    tell_(supervisor, ExchangeWhole{whole});
+  exchanged_.insert(whole.key);
+  tell_(RankSet::of(supervisors), ExchangeWhole{std::move(whole)});
   exchanges_.erase(found);
 }
 
@@ -112,6 +110,8 @@ void LeaderTrial::on_trouble(Trouble trouble) {
   } else if (trouble.kind == cause_->kind && trouble.reason == cause_->reason) {
     cause_->ranks.insert(cause_->ranks.end(), trouble.ranks.begin(), trouble.ranks.end());
     std::ranges::sort(cause_->ranks);
+    // A report may come again on another way.
+    cause_->ranks.erase(std::ranges::unique(cause_->ranks).begin(), cause_->ranks.end());
   }
   // An error may follow from a crash that is not reported yet. Stopping at once would hide the
   // crash.
@@ -130,12 +130,11 @@ void LeaderTrial::send_stop(Haste haste) {
   reports_due_ns_ = clock_.in(options_.where_wait + total_wait(ladder) + k_report_slack);
   heartbeats_.expect();
   // Also to those that have reported: their prepared workers must not be used after a failure.
-  for (int supervisor = 0; supervisor < std::ssize(reports_); ++supervisor)
-    tell_(supervisor, StopOrder{haste, ask});
+  tell_(everybody_, StopOrder{haste, ask});
 }
 
-void LeaderTrial::on_progress(int from, ProgressNote note) {
-  progress_[from] = std::move(note);
+void LeaderTrial::on_progress(const RankSet& from, const ProgressNote& note) {
+  from.each([&](int supervisor) { progress_[supervisor] = note; });
   show_progress();
 }
 
@@ -200,8 +199,7 @@ void LeaderTrial::look_for_absent() {
   for (const auto& [key, open] : exchanges_ | std::views::filter(due)) {
     std::set<int> absent = absent_from(open);
     if (ask)
-      for (int supervisor : absent)
-        tell_(supervisor, HeartbeatRequest{});
+      tell_(RankSet::of(absent), HeartbeatRequest{});
     std::erase_if(absent, [&](int supervisor) {
       return !heartbeats_.silent(supervisor, options_.cut_off_after);
     });
@@ -232,6 +230,21 @@ void LeaderTrial::cut_off(WorkerPhase phase, const std::set<int>& absent, const 
       others.insert(supervisor_of_rank_[rank]);
   trouble.reason = fmt::format(fmt::runtime(what), name_all_but(others));
   on_trouble(std::move(trouble));
+}
+
+RankSet LeaderTrial::silent_for(std::chrono::nanoseconds time) const {
+  RankSet silent;
+  if (over_ || !heartbeats_.expecting())
+    return silent;
+  std::set<int> asked; // before the stop, only the absent are
+  if (!stop_sent_)
+    for (const auto& [key, open] : exchanges_)
+      asked.merge(absent_from(open));
+  for (int supervisor = 0; supervisor < std::ssize(reports_); ++supervisor)
+    if ((stop_sent_ ? !reported_.contains(supervisor) : asked.contains(supervisor)) &&
+        heartbeats_.silent(supervisor, time))
+      silent.add(supervisor, supervisor + 1);
+  return silent;
 }
 
 bool LeaderTrial::all_cut_off() const {

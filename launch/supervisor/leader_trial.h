@@ -5,6 +5,7 @@
 #include "launch/supervisor/active_clock.h"
 #include "launch/supervisor/heartbeats.h"
 #include "launch/supervisor/layout.h"
+#include "launch/supervisor/rank_set.h"
 #include "launch/supervisor/supervisor.h"
 #include "launch/supervisor/supervisor_message.h"
 
@@ -20,7 +21,7 @@ namespace ncclprobe::launch {
 // and makes the record from all reports. Never waits.
 class LeaderTrial {
 public:
-  using Tell = std::function<void(int supervisor, MessageBody)>;
+  using Tell = std::function<void(const RankSet& supervisors, MessageBody)>;
 
   LeaderTrial(const model::TrialSpec& spec, const Layout& layout, int supervisors,
               const SupervisorOptions& options, const ActiveClock& clock, Tell tell);
@@ -28,12 +29,14 @@ public:
   void start(); // sends the order to all
   void on_exchange(wire::Exchange part);
   void on_trouble(Trouble trouble);
-  void on_progress(int from, ProgressNote note);
+  void on_progress(const RankSet& from, const ProgressNote& note);
   void on_report(int from, TrialReport report);
   void on_finished(int from) { finished_.insert(from); }
   void on_lost(int supervisor);                            // its connection has ended
   void on_heartbeat(int from) { heartbeats_.heard(from); } // every message counts as one
   void look_at_clock();
+  // Who should have sent something for this long, and has not.
+  RankSet silent_for(std::chrono::nanoseconds time) const;
 
   const model::TrialSpec& spec() const { return spec_; }
   bool over() const { return over_; }
@@ -75,6 +78,7 @@ private:
   const SupervisorOptions& options_;
   const ActiveClock& clock_;
   Tell tell_;
+  RankSet everybody_;
   std::vector<int> supervisor_of_rank_;
   std::vector<std::string> host_of_rank_;
   std::string started_utc_;
@@ -88,6 +92,7 @@ private:
   bool over_ = false;
   bool shows_progress_ = false;
   std::map<std::string, OpenExchange> exchanges_;
+  std::set<std::string> exchanged_; // keys: a part may come again on another way
   Heartbeats heartbeats_;
   std::set<int> cut_off_; // known to be cut off before the stop
   std::vector<TrialReport> reports_;

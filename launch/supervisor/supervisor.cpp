@@ -7,6 +7,7 @@
 #include "launch/supervisor/launch_ranks.h"
 #include "launch/supervisor/supervisor_impl.h"
 #include "model/document.h"
+#include "wire/packing.h"
 
 #include <algorithm>
 #include <poll.h>
@@ -27,10 +28,13 @@ constexpr auto k_longest_turn = 2s;
 
 } // namespace
 
-void Supervisor::Impl::take(int from, SupervisorMessage message) {
-  heartbeats.heard(from);
-  for (auto& [number, one] : leading)
-    one.on_heartbeat(from);
+void Supervisor::Impl::take(const ReceivedMessage& received, SupervisorMessage message) {
+  const int from = received.from;
+  received.senders.each([&](int supervisor) {
+    heartbeats.heard(supervisor);
+    for (auto& [number, one] : leading)
+      one.on_heartbeat(supervisor);
+  });
   if (from == k_leader && fleet.rank() != k_leader)
     local.on_leader_heard();
   if (std::holds_alternative<Release>(message.body)) {
@@ -47,15 +51,20 @@ void Supervisor::Impl::take(int from, SupervisorMessage message) {
   } else if (std::holds_alternative<CompareClocks>(message.body)) {
     read_clock();
   } else if (auto* trace = std::get_if<TraceOver>(&message.body)) {
-    tell(k_leader, message.trial, TraceStored{keep_trace(trace->spec)});
+    tell_leader(message.trial, TraceStored{keep_trace(trace->spec)});
   } else if (auto* wanted = std::get_if<SendPiece>(&message.body)) {
-    tell(k_leader, message.trial, files_here.read(*wanted));
+    post(k_leader, message.trial, files_here.read(*wanted));
   } else if (auto* whole = std::get_if<DropFile>(&message.body)) {
     files_here.drop(*whole);
   } else if (std::holds_alternative<HeartbeatRequest>(message.body)) {
-    tell(from, message.trial, Heartbeat{});
+    if (fleet.rank() != k_leader)
+      tell_leader(message.trial, Heartbeat{});
+    else if (received.direct)
+      post(from, message.trial, Heartbeat{});
+    else
+      tell(received.senders, message.trial, Heartbeat{});
   } else {
-    take_as_leader(from, std::move(message));
+    take_as_leader(received, std::move(message));
   }
 }
 
@@ -64,7 +73,8 @@ LeaderTrial* Supervisor::Impl::find(int number) {
   return found == leading.end() ? nullptr : &found->second;
 }
 
-void Supervisor::Impl::take_as_leader(int from, SupervisorMessage message) {
+void Supervisor::Impl::take_as_leader(const ReceivedMessage& received, SupervisorMessage message) {
+  auto each_sender = [&](auto action) { received.senders.each(action); };
   auto* trouble = std::get_if<Trouble>(&message.body);
   if (trouble != nullptr && message.trial == k_whole_run) {
     why_no_more = trouble->reason;
@@ -74,22 +84,54 @@ void Supervisor::Impl::take_as_leader(int from, SupervisorMessage message) {
     return;
   }
   if (auto* stored = std::get_if<TraceStored>(&message.body))
-    return take_stored(from, message.trial, *stored);
+    return each_sender([&](int from) { take_stored(from, message.trial, *stored); });
   if (auto* piece = std::get_if<FilePiece>(&message.body))
-    return fetch.take(from, *piece);
+    return fetch.take(received.from, *piece);
   LeaderTrial* one = find(message.trial);
   if (one == nullptr)
     return;
   if (trouble != nullptr)
     one->on_trouble(std::move(*trouble));
+  put_parts_back(message, received.parts);
   if (auto* part = std::get_if<ExchangePart>(&message.body))
     one->on_exchange(std::move(part->exchange));
   if (auto* note = std::get_if<ProgressNote>(&message.body))
-    one->on_progress(from, std::move(*note));
-  if (auto* report = std::get_if<TrialReport>(&message.body))
-    one->on_report(from, std::move(*report));
+    one->on_progress(received.senders, *note);
+  if (std::holds_alternative<TrialReport>(message.body))
+    for (const auto& [bytes, supervisors] : received.parts)
+      supervisors.each(
+          [&](int supervisor) { one->on_report(supervisor, wire::unpack<TrialReport>(bytes)); });
   if (std::holds_alternative<Finished>(message.body))
-    one->on_finished(from);
+    each_sender([&](int from) { one->on_finished(from); });
+}
+
+// Signs of life and progress are soon repeated.
+void Supervisor::Impl::tell(const RankSet& supervisors, int number, MessageBody body) {
+  const bool passing =
+      std::holds_alternative<Heartbeat>(body) || std::holds_alternative<HeartbeatRequest>(body);
+  fleet.tell(supervisors, number, passing ? Keep::no : Keep::yes,
+             encode(SupervisorMessage{number, std::move(body)}));
+}
+
+void Supervisor::Impl::tell_leader(int number, MessageBody body) {
+  fleet.report(make_report(fleet.rank(), {number, std::move(body)}));
+}
+
+// On the leader. Whoever is below a silent supervisor is silent too, and is reached without it.
+void Supervisor::Impl::bypass_silent() {
+  const std::int64_t now_ns = base::monotonic_ns();
+  if (now_ns < next_bypass_ns)
+    return;
+  RankSet silent;
+  for (const auto& [number, one] : leading)
+    silent.add(one.silent_for(options.cut_off_after / 4));
+  if (storing_number != 0)
+    for (int supervisor = 0; supervisor < fleet.size(); ++supervisor)
+      if (storing(supervisor) && heartbeats.silent(supervisor, options.cut_off_after))
+        silent.add(supervisor, supervisor + 1);
+  next_bypass_ns = now_ns + std::chrono::nanoseconds(options.cut_off_after).count() / 5;
+  if (!silent.empty())
+    fleet.bypass(silent);
 }
 
 bool Supervisor::Impl::take_messages() {
@@ -101,7 +143,7 @@ bool Supervisor::Impl::take_messages() {
       break;
     any = true;
     if (auto message = decode_supervisor_message(received->bytes))
-      take(received->from, std::move(*message));
+      take(*received, std::move(*message));
     else
       spdlog::error("from supervisor {}: {}", received->from, message.error().text());
   }
@@ -115,7 +157,7 @@ void Supervisor::Impl::act_on_stop_request() {
 
 void Supervisor::Impl::end_run(Haste haste) {
   stop_acted_on = true;
-  tell(k_leader, k_whole_run, Trouble{.kind = Trouble::Kind::interrupted, .reason = "interrupted"});
+  tell_leader(k_whole_run, Trouble{.kind = Trouble::Kind::interrupted, .reason = "interrupted"});
   local.stop_all(haste);
 }
 
@@ -169,6 +211,8 @@ void Supervisor::Impl::turn() {
       one.on_lost(supervisor);
     one.look_at_clock();
   }
+  if (fleet.rank() == k_leader && fleet.size() > 1)
+    bypass_silent();
 }
 
 // A frozen leader would make us wait for ever. A busy one answers or sends heartbeats.
@@ -178,8 +222,13 @@ void Supervisor::Impl::watch_leader() {
     heartbeats.stop_expecting();
     return;
   }
-  if (heartbeats.request_due())
-    tell(k_leader, k_whole_run, HeartbeatRequest{});
+  if (heartbeats.request_due()) {
+    // If no answer comes, a supervisor in between may be lost.
+    if (heartbeats.silent(k_leader, options.leader_silence / 2))
+      post(k_leader, k_whole_run, HeartbeatRequest{});
+    else
+      tell_leader(k_whole_run, HeartbeatRequest{});
+  }
   heartbeats.look();
   leader_lost = leader_lost || heartbeats.silent(k_leader, options.leader_silence);
 }
@@ -187,10 +236,9 @@ void Supervisor::Impl::watch_leader() {
 void Supervisor::Impl::begin(const model::TrialSpec& spec) {
   int number = ++last_number;
   announced.reset();
-  auto [one, fresh] = leading.try_emplace(number, spec, layout, fleet.size(), options, active,
-                                          [this, number](int supervisor, MessageBody body) {
-                                            tell(supervisor, number, std::move(body));
-                                          });
+  auto [one, fresh] = leading.try_emplace(
+      number, spec, layout, fleet.size(), options, active,
+      [this, number](const RankSet& to, MessageBody body) { tell(to, number, std::move(body)); });
   one->second.start();
 }
 
@@ -198,9 +246,7 @@ void Supervisor::Impl::announce(const model::TrialSpec& spec) {
   if (announced == spec)
     return;
   announced = spec;
-  Prepare next{model::write_json(spec)};
-  for (int supervisor = 0; supervisor < fleet.size(); ++supervisor)
-    tell(supervisor, last_number + 1, next);
+  tell_all(last_number + 1, Prepare{model::write_json(spec)});
 }
 
 // Starts the next trial before this one's processes are gone.
@@ -278,8 +324,7 @@ model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
     upcoming = {};
   bool traced = spec.trace != model::TraceLevel::off;
   if (traced)
-    for (int supervisor = 0; supervisor < impl.fleet.size(); ++supervisor)
-      impl.tell(supervisor, impl.last_number, CompareClocks{});
+    impl.tell_all(impl.last_number, CompareClocks{});
   if (!impl.leading.empty() && impl.leading.begin()->second.spec() != spec)
     impl.abandon_ahead();
   if (impl.leading.empty())
@@ -310,8 +355,7 @@ model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
 void Supervisor::release() {
   Impl& impl = *impl_;
   impl.abandon_ahead();
-  for (int supervisor = 0; supervisor < impl.fleet.size(); ++supervisor)
-    impl.tell(supervisor, 0, Release{});
+  impl.tell_all(k_whole_run, Release{});
   while (!impl.released || !impl.local.idle())
     impl.turn();
   impl.local.clean_up();

@@ -23,23 +23,29 @@ struct Supervisor::Impl {
       : fleet(fleet_in), layout(std::move(layout_in)), options(std::move(options_in)),
         wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         local(layout, fleet.rank(), options, active,
-              [this](int number, MessageBody body) { tell(k_leader, number, std::move(body)); }),
+              [this](int number, MessageBody body) { tell_leader(number, std::move(body)); }),
         heartbeats(fleet.size()), fetch([this](int supervisor, MessageBody body) {
-          tell(supervisor, last_number, std::move(body));
+          post(supervisor, last_number, std::move(body));
         }) {
     adopt_orphans();
   }
 
-  void tell(int supervisor, int number, MessageBody body) {
+  // Past the tree.
+  void post(int supervisor, int number, MessageBody body) {
     fleet.post(supervisor, encode(SupervisorMessage{number, std::move(body)}));
   }
+  // Leader only.
+  void tell(const RankSet& supervisors, int number, MessageBody body);
+  void tell_all(int number, MessageBody body) { tell({}, number, std::move(body)); }
+  void tell_leader(int number, MessageBody body);
 
   // One turn of the event loop: handles messages, workers and clocks, then waits for the next
   // event.
   void turn();
   bool take_messages();
-  void take(int from, SupervisorMessage message);
-  void take_as_leader(int from, SupervisorMessage message);
+  void take(const ReceivedMessage& received, SupervisorMessage message);
+  void take_as_leader(const ReceivedMessage& received, SupervisorMessage message);
+  void bypass_silent();
   LeaderTrial* find(int number);
   void begin(const model::TrialSpec& spec);
   void announce(const model::TrialSpec& spec);
@@ -85,6 +91,7 @@ struct Supervisor::Impl {
   std::set<int> traces_stored; // supervisors that have stored their part of the current trace
   int storing_number = 0;      // of that trial; 0: of none
   int last_number = 0;         // of the trial ordered last
+  std::int64_t next_bypass_ns = 0;
   std::map<int, LeaderTrial> leading; // by number: the one that run() waits for, the one ahead
   std::optional<model::TrialSpec> announced; // to be prepared for the next number
   std::int64_t last_event_ns = base::monotonic_ns();

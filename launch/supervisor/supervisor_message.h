@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/described.h"
 #include "base/error.h"
+#include "launch/supervisor/fleet.h"
 #include "launch/supervisor/trial_report.h"
 #include "wire/message.h"
 
@@ -38,7 +40,6 @@ NCCLPROBE_FIELDS(Release)
 struct ExchangeWhole {
   wire::Exchange exchange;
 };
-NCCLPROBE_FIELDS(ExchangeWhole, exchange)
 // Others have waited for you beyond your deadline: are you still there?
 struct HeartbeatRequest {};
 NCCLPROBE_FIELDS(HeartbeatRequest)
@@ -71,7 +72,11 @@ NCCLPROBE_FIELDS(Heartbeat)
 struct ExchangePart {
   wire::Exchange exchange; // contributions of all members that this supervisor has
 };
-NCCLPROBE_FIELDS(ExchangePart, exchange)
+// On the way, thousands of members are a few runs of ranks, and equal contributions are one.
+void write_as(base::Writer& out, const ExchangeWhole& whole);
+void read_as(base::Reader& in, ExchangeWhole& whole);
+void write_as(base::Writer& out, const ExchangePart& part);
+void read_as(base::Reader& in, ExchangePart& part);
 struct ProgressNote {
   int cells_done = 0;                       // on all its ranks
   WorkerPhase phase = WorkerPhase::spawned; // of its slowest rank
@@ -107,6 +112,11 @@ struct SupervisorMessage {
 NCCLPROBE_FIELDS(SupervisorMessage, trial, body)
 
 std::string encode(const SupervisorMessage& message);
+// For the way up the tree: what differs from rank to rank is in the parts, the rest is the same
+// bytes for all, and becomes one message.
+Report make_report(int supervisor, SupervisorMessage message);
+// The reverse, for a message of one or more supervisors.
+void put_parts_back(SupervisorMessage& message, const Parts& parts);
 // Errors: protocol (supervisors of different builds).
 Result<SupervisorMessage> decode_supervisor_message(std::string_view bytes);
 

@@ -54,9 +54,9 @@ std::vector<std::string> Supervisor::Impl::keep_trace(const std::string& spec) {
 
 void Supervisor::Impl::send_heartbeat() {
   if (fleet.rank() != k_leader)
-    return tell(k_leader, k_whole_run, Heartbeat{});
-  for (int supervisor = 1; supervisor < fleet.size(); ++supervisor)
-    tell(supervisor, k_whole_run, Heartbeat{});
+    tell_leader(k_whole_run, Heartbeat{});
+  else if (fleet.size() > 1)
+    tell({1, fleet.size()}, k_whole_run, Heartbeat{});
 }
 
 std::string Supervisor::Impl::host_of(int supervisor) const {
@@ -74,9 +74,7 @@ bool Supervisor::Impl::storing(int supervisor) const {
 void Supervisor::Impl::end_trace(const model::TrialSpec& spec, int number) {
   traces_stored.clear();
   storing_number = number;
-  TraceOver trace{model::write_json(spec)};
-  for (int supervisor = 0; supervisor < fleet.size(); ++supervisor)
-    tell(supervisor, number, trace);
+  tell_all(number, TraceOver{model::write_json(spec)});
   std::vector<int> left(fleet.size());
   std::iota(left.begin(), left.end(), 0);
   heartbeats.expect();
@@ -105,7 +103,8 @@ void Supervisor::Impl::end_trace(const model::TrialSpec& spec, int number) {
 
 void Supervisor::Impl::take_stored(int from, int number, const TraceStored& stored) {
   if (number == storing_number) {
-    traces_stored.insert(from);
+    if (!traces_stored.insert(from).second)
+      return; // it came on another way too
     return fetch.begin(from, stored.files);
   }
   if (host_of(from) == host_of(k_leader)) // it is read in place

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/name_ranks.h"
 #include "base/sha256.h"
-#include "launch/supervisor/gathered.h"
+#include "launch/supervisor/tree_mail.h"
 #include "wire/packing.h"
 
 #include <algorithm>
@@ -297,8 +297,8 @@ private:
                     last_refusal_.empty() ? "" : "; a process was refused: " + last_refusal_),
         "look at the output of these ranks; NCCLPROBE_JOIN_TIMEOUT=SECONDS waits longer"};
     for (auto& [rank, socket] : joined_) {
-      socket.enqueue(
-          {FrameKind::gather_answer, 0, rank, wire::pack(Gathered{error.message, error.hint, {}})});
+      const Down answer{1, 1, 0, {}, wire::pack(Gathered{error.message, error.hint, {}})};
+      socket.enqueue({FrameKind::message, 0, rank, encode_mail(answer)});
       (void)socket.flush();
     }
     return error;

@@ -21,12 +21,14 @@ struct Lab {
   SupervisorOptions options;
   ActiveClock clock;
   std::vector<std::pair<int, MessageBody>> told;
-  LeaderTrial leader{
-      spec,  layout,
-      2,     options,
-      clock, [this](int to, MessageBody body) { told.emplace_back(to, std::move(body)); }};
+  LeaderTrial leader{spec,  layout,
+                     2,     options,
+                     clock, [this](const RankSet& to, const MessageBody& body) { tell(to, body); }};
 
   Lab() { leader.start(); }
+  void tell(const RankSet& to, const MessageBody& body) {
+    to.each([&](int supervisor) { told.emplace_back(supervisor, body); });
+  }
 
   template <typename Kind>
   std::vector<int> told_to() const {
@@ -224,7 +226,7 @@ TEST_CASE("who keeps others waiting beyond its own deadline is asked, and cut of
   lab.options.cut_off_after = std::chrono::milliseconds(800);
   lab.spec.startup_deadline_ns = 300'000'000;
   LeaderTrial leader(lab.spec, lab.layout, 2, lab.options, lab.clock,
-                     [&](int to, MessageBody body) { lab.told.emplace_back(to, std::move(body)); });
+                     [&](const RankSet& to, const MessageBody& body) { lab.tell(to, body); });
   leader.start();
   leader.on_exchange({wire::k_measure_key, {0, 1, 2, 3}, {{0, "a"}, {1, "b"}}});
   leader.look_at_clock();
@@ -254,7 +256,7 @@ TEST_CASE("in a time in which the leader did not run itself nobody was late") {
   Lab lab;
   lab.spec.startup_deadline_ns = 0;
   LeaderTrial leader(lab.spec, lab.layout, 2, lab.options, lab.clock,
-                     [&](int to, MessageBody body) { lab.told.emplace_back(to, std::move(body)); });
+                     [&](const RankSet& to, const MessageBody& body) { lab.tell(to, body); });
   leader.on_exchange({"turn", {0, 1, 2, 3}, {{0, ""}, {1, ""}}});
 
   lab.clock.exclude(std::chrono::minutes(1));

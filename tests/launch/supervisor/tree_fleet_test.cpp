@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "simulated_fleet.h"
+#include "trial_lab.h"
+
+#include "launch/supervisor/supervisor.h"
+#include "support/catch.h"
+
+#include <cstdio>
+#include <sys/resource.h>
+
+using namespace ncclprobe;
+using namespace ncclprobe::launch;
+using test_launch::SimulatedFleet;
+
+namespace {
+
+model::TrialSpec trial_of(const SimulatedFleet& fleet) {
+  return test_launch::make_spec(fleet.size() - 1, 1);
+}
+
+// Order, four exchanges in both directions, progress, results, report.
+constexpr int k_kinds_of_trial = 1 + 4 * 2 + 3;
+
+struct Cost {
+  std::int64_t most_messages = 0;
+  double leader_s = 0;
+};
+
+Cost cost_of_trial(int ranks, int fan_out, int samples) {
+  SimulatedFleet fleet(ranks + 1, fan_out, samples);
+  Supervisor supervisor(fleet.leader(), fleet.layout(), test_launch::make_options("good", {}));
+  const std::int64_t since_ns = test_launch::cpu_time_ns();
+
+  const model::TrialRecord record = supervisor.run(trial_of(fleet));
+
+  const std::int64_t all_ns = test_launch::cpu_time_ns() - since_ns;
+  const Cost cost{fleet.most_messages(), static_cast<double>(all_ns - fleet.followers_ns()) / 1e9};
+  CHECK(record.outcome.ok());
+  CHECK(record.outcome.reason == "");
+  CHECK(static_cast<int>(record.workers.size()) == ranks);
+  CHECK(static_cast<int>(record.cells.at(0).samples.size()) == samples * ranks);
+  supervisor.release();
+  return cost;
+}
+
+} // namespace
+
+TEST_CASE("a set of ranks keeps intervals") {
+  RankSet set;
+  for (int rank : {5, 1, 2, 9, 3, 8})
+    set.add(rank, rank + 1);
+  CHECK(set.bounds == std::vector<int>{1, 4, 5, 6, 8, 10});
+  set.add(4, 8);
+  CHECK(set.bounds == std::vector<int>{1, 10});
+  set.add(RankSet(0, 20));
+  CHECK(set.bounds == std::vector<int>{0, 20});
+
+  RankSet some(3, 5);
+  some.add(7, 9);
+  CHECK(some.size() == 4);
+  CHECK((some.contains(4) && !some.contains(5) && !some.contains(6) && some.contains(7)));
+  CHECK((some.covers(3, 5) && !some.covers(3, 6) && some.meets(5, 8) && !some.meets(5, 7)));
+  CHECK(some.sound(9));
+  CHECK_FALSE(some.sound(8));
+  some.bounds = {4, 3};
+  CHECK_FALSE(some.sound(9));
+}
+
+TEST_CASE("every supervisor is in the tree once, with its parent above it") {
+  for (int size : {1, 2, 9, 10, 64, 1000})
+    for (int fan_out : {1, 2, 8, 1000}) {
+      std::vector<int> parents(static_cast<std::size_t>(size), -1);
+      for (int rank = 0; rank < size; ++rank) {
+        const TreePlace place = place_in_tree(rank, size, fan_out);
+        CHECK(static_cast<int>(place.children.size()) <= fan_out);
+        int next = rank + 1;
+        for (const Branch& child : place.children) {
+          CHECK(child.first == next);
+          CHECK(place_in_tree(child.first, size, fan_out).parent == rank);
+          CHECK(place_in_tree(child.first, size, fan_out).end == child.end);
+          parents[static_cast<std::size_t>(child.first)] = rank;
+          next = child.end;
+        }
+        CHECK(next == place.end);
+      }
+      CHECK(std::ranges::count(parents, -1) == 1);
+    }
+}
+
+TEST_CASE("a trial takes as many messages at any supervisor for 16,384 ranks as for 64") {
+  for (int ranks : {64, 4096, 16'384}) {
+    const Cost cost = cost_of_trial(ranks, k_fan_out, 2);
+    CHECK(cost.most_messages <= k_kinds_of_trial * (k_fan_out + 1));
+  }
+}
+
+TEST_CASE("without the tree the leader sends and receives for each rank") {
+  CHECK(cost_of_trial(64, 64, 1).most_messages >= 64 * k_kinds_of_trial);
+}
+
+TEST_CASE("a gather takes few messages, and each rank's bytes arrive") {
+  for (int size : {2, 64, 4096}) {
+    SimulatedFleet fleet(size, k_fan_out);
+    fleet.follow = false;
+    for (int rank = size - 1; rank >= 0; --rank)
+      fleet.at(rank).begin_gather("of " + std::to_string(rank % 1000));
+    while (!fleet.leader().leader_has_all(1))
+      (void)fleet.leader().poll();
+    fleet.leader().end_gather(1, std::nullopt);
+    (void)fleet.leader().poll();
+
+    int same = 0;
+    for (int rank = 1; rank < size; ++rank) {
+      const auto answer = fleet.at(rank).gather_answer(1);
+      same += answer && answer->parts.size() == static_cast<std::size_t>(std::min(size, 1000)) &&
+                      answer->parts.at("of 1").contains(1)
+                  ? 1
+                  : 0;
+    }
+    CHECK(same == size - 1);
+    CHECK(fleet.most_messages() <= 2 * (k_fan_out + 1));
+  }
+}
+
+TEST_CASE("a gather misses exactly the supervisors that are lost, wherever they are in the tree") {
+  for (const std::vector<int>& lost :
+       {std::vector<int>{511}, {1}, {1, 2, 3}, {64, 65, 66, 67, 68, 69, 70, 71}, {129, 130, 300}}) {
+    SimulatedFleet fleet(512, k_fan_out);
+    fleet.follow = false;
+    for (int rank : lost)
+      fleet.at(rank).dead = true;
+    for (int rank = 0; rank < fleet.size(); ++rank)
+      fleet.at(rank).begin_gather("here");
+    int rounds = 0;
+    auto here = [&] { return fleet.leader().here(1).size(); };
+    for (; here() < 512 - static_cast<int>(lost.size()) && rounds < 8; ++rounds) {
+      for (int turn = 0; turn < 10; ++turn)
+        (void)fleet.leader().poll();
+      fleet.leader().bypass_missing(1);
+    }
+    for (int turn = 0; turn < 10; ++turn)
+      (void)fleet.leader().poll();
+
+    CHECK(here() == 512 - static_cast<int>(lost.size()));
+    for (int rank : lost)
+      CHECK_FALSE(fleet.leader().here(1).contains(rank));
+    CHECK(rounds < 8);
+    CHECK(fleet.most_messages() < 512);
+  }
+}
+
+TEST_CASE("a lost host is named alone, whoever is below it, and all others report") {
+  for (const int host : {0, 8, 63}) { // of 64; rank 0, the leader, stays
+    SimulatedFleet fleet(512, k_fan_out, 1);
+    SupervisorOptions options = test_launch::make_options("good", {});
+    options.cut_off_after = std::chrono::milliseconds(1500);
+    model::TrialSpec spec = trial_of(fleet);
+    spec.startup_deadline_ns = 100'000'000;
+    std::vector<int> lost;
+    for (int supervisor = std::max(1, 8 * host); supervisor < 8 * host + 8; ++supervisor) {
+      fleet.at(supervisor).dead = true;
+      lost.push_back(supervisor - 1);
+    }
+    Supervisor supervisor(fleet.leader(), fleet.layout(), options);
+
+    const model::TrialRecord record = supervisor.run(spec);
+
+    CHECK(record.outcome.ranks == lost);
+    CHECK_THAT(record.outcome.reason,
+               ContainsSubstring("on node" + std::to_string(host) + " no longer answer"));
+    CHECK(record.workers.size() == 511 - lost.size());
+    CHECK(supervisor.others_lost());
+  }
+}
+
+TEST_CASE("the cost of a trial by the number of ranks", "[.scale]") {
+  for (int ranks : {64, 256, 1024, 4096, 16'384})
+    for (int fan_out : {k_fan_out, ranks}) {
+      if (fan_out == ranks && ranks > 4096)
+        continue;
+      const Cost cost = cost_of_trial(ranks, fan_out, 20);
+      rusage usage{};
+      ::getrusage(RUSAGE_SELF, &usage);
+      std::printf(
+          "%6d ranks, fan-out %5d: %7lld messages at most, leader %.3f s, %ld MiB at most\n", ranks,
+          fan_out, static_cast<long long>(cost.most_messages), cost.leader_s,
+          usage.ru_maxrss / 1024);
+    }
+}
