@@ -98,6 +98,23 @@ Tables rebuilt(const Tables& tables, const model::RunHeader& header,
 
 } // namespace
 
+Result<void> check_same_run(const fs::path& run_file, const model::RunHeader& folded,
+                            const model::RunHeader& beside) {
+  if (folded.run_id == beside.run_id)
+    return {};
+  return fail(with_advice_of_name(
+      {Errc::invalid_argument, fmt::format("{} is of another run than {}", run_file.string(),
+                                           parts_folder(run_file).string())},
+      run_file));
+}
+
+Error with_advice_of_name(Error error, const fs::path& run_file) {
+  error.hint = fmt::format("move it to another name: the run lies in {}, and `ncclprobe --resume "
+                           "{}` resumes it",
+                           parts_folder(run_file).string(), run_file.string());
+  return error;
+}
+
 Result<RunFiles> run_files(const fs::path& run_file) {
   std::error_code error;
   RunFiles found{.folded = fs::exists(run_file, error)};
@@ -124,8 +141,11 @@ Result<RunFiles> run_files(const fs::path& run_file) {
 Result<Gathered> gather(const fs::path& run_file) {
   NCCLPROBE_TRY_ASSIGN(const RunFiles files, run_files(run_file));
   std::vector<Result<Tables>> read = read_guarded(files.files);
-  if (!read[0])
+  if (!read[0]) {
+    if (files.header_beside && read[0].error().code == Errc::protocol)
+      return fail(with_advice_of_name(std::move(read[0].error()), run_file));
     return fail(std::move(read[0].error()));
+  }
   Gathered run{.tables = std::move(*read[0])};
   try {
     FoldedTrials folded_trials(run.tables);
@@ -148,6 +168,7 @@ Result<Gathered> gather(const fs::path& run_file) {
     model::RunHeader newest = header_from(run.tables);
     if (files.header_beside && read.back()) {
       model::RunHeader beside = header_from(*read.back());
+      NCCLPROBE_TRY(check_same_run(run_file, newest, beside));
       run.new_header = beside != newest;
       newest = std::move(beside);
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "model/run.h"
 #include "store/guarded_read.h"
 
 #include <filesystem>
@@ -36,6 +37,13 @@ struct RunFiles {
 // Errors: not_found, io.
 Result<RunFiles> run_files(const std::filesystem::path& run_file);
 
+// The run file and the header beside it must be of one run: somebody may have put another file
+// there while the run was going on. Errors: invalid_argument.
+Result<void> check_same_run(const std::filesystem::path& run_file, const model::RunHeader& folded,
+                            const model::RunHeader& beside);
+// Says what to do about a file that has the run file's name and is not of the run.
+Error with_advice_of_name(Error error, const std::filesystem::path& run_file);
+
 // All that is known of a run: the run file if there is one, and header and parts beside it. Files
 // beside the run file are as new or newer (of a resumed run), and take precedence.
 struct Gathered {
@@ -45,7 +53,7 @@ struct Gathered {
   bool new_header = false;          // the header differs from the run file's
   std::vector<std::string> damaged; // "trial-000007.h5: reason"
 };
-// Errors: not_found, protocol, io, mismatch.
+// Errors: not_found, protocol, io, invalid_argument (files of two runs).
 Result<Gathered> gather(const std::filesystem::path& run_file);
 
 } // namespace ncclprobe::store

@@ -71,8 +71,12 @@ StoredTrials stored_trials(const RunFiles& files, std::vector<Result<Tables>> ou
         damaged.emplace(file.path, outline.error().message);
       continue;
     }
-    if (file.kind != FileKind::trial)
-      run.header = header_from(*outline);
+    if (file.kind != FileKind::trial) {
+      model::RunHeader header = header_from(*outline);
+      if (i > 0 && files.header_beside)
+        base::value_or_throw(check_same_run(files.files[0].path, run.header, header));
+      run.header = std::move(header);
+    }
     if (file.kind == FileKind::header || damaged.contains(file.path))
       continue;
     run.sources.emplace_back(file.path, std::move(*outline));
@@ -184,6 +188,8 @@ enum class Outcome { done, damage_found };
 Result<Outcome> read_once(const fs::path& run_file, const TrialSink& sink, Damaged& damaged) {
   NCCLPROBE_TRY_ASSIGN(const RunFiles files, run_files(run_file));
   std::vector<Result<Tables>> outlines = read_outlines_guarded(files.files);
+  if (!outlines[0] && files.header_beside && outlines[0].error().code == Errc::protocol)
+    return fail(with_advice_of_name(std::move(outlines[0].error()), run_file));
   for (std::size_t i = 0; i <= files.parts; ++i)
     if (!outlines[i] && (i == 0 || outlines[i].error().code == Errc::unavailable))
       return fail(std::move(outlines[i].error())); // unavailable: it was not read
@@ -193,6 +199,10 @@ Result<Outcome> read_once(const fs::path& run_file, const TrialSink& sink, Damag
   StoredTrials run;
   try {
     run = stored_trials(files, std::move(outlines), damaged);
+  } catch (const Exception& error) {
+    if (error.error().code == Errc::invalid_argument) // files of two runs
+      return fail(error.error());
+    return is_damaged(run_file, error.what());
   } catch (const std::exception& error) {
     return is_damaged(run_file, error.what());
   }

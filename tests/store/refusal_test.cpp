@@ -4,6 +4,7 @@
 #include "base/atomic_file.h"
 #include "store/run_file.h"
 #include "store/trace_parts.h"
+#include "store/trial_stream.h"
 #include "support/catch.h"
 #include "support/example_run.h"
 #include "support/paths.h"
@@ -225,6 +226,30 @@ TEST_CASE("a run that was to be replaced comes back if the new one was killed be
   REQUIRE(begun.error().code == Errc::invalid_argument);
   CHECK(store::read_run(file)->header.run_id == run_id);
   CHECK(*base::read_file(store::trace_path(file, 0)) == "old trace");
+}
+
+TEST_CASE("a file of another run that takes the name of a run meanwhile is neither mixed with it "
+          "nor replaced") {
+  ScratchFolder folder;
+  auto file = folder / "run.h5";
+  auto other = folder / "other.h5";
+  store_old_run(other);
+  const std::string others_bytes = *base::read_file(other);
+  REQUIRE(store::begin_run(file, new_header()));
+  REQUIRE(store::write_part(file, support::example_trial(1)));
+  std::filesystem::rename(other, file);
+
+  const auto folding = store::fold(file).error();
+  const auto reading = store::read_run(file).error();
+  const auto streaming = store::read_trials(file, {[](auto&&, std::size_t) {}, {}}).error();
+
+  for (const base::Error& error : {folding, reading, streaming}) {
+    CHECK(error.code == Errc::invalid_argument);
+    CHECK_THAT(error.message, ContainsSubstring("is of another run than"));
+  }
+  CHECK(*base::read_file(file) == others_bytes);
+  std::filesystem::remove(file);
+  CHECK(store::read_run(file)->trials.size() == 1);
 }
 
 TEST_CASE("a run does not begin in a folder that is not there") {

@@ -54,7 +54,9 @@ T made_up(unsigned seed) {
 class JsonSchema {
 public:
   void add(std::string_view json);
-  // Whatever a value of this type may be, at a place in the documents: "run/hosts/*".
+  // A value that a place in the documents may hold: "run/hosts/*".
+  void add_at(std::string_view place, std::string_view json);
+  // Whatever a value of this type may be at this place.
   template <typename T>
   void add_all(std::string_view place) {
     for (unsigned seed = 0; seed < 1000; ++seed)
@@ -83,7 +85,6 @@ private:
     std::unique_ptr<Node> element;           // of lists that are not empty
   };
   void add(Node& node, const nlohmann::json& value);
-  void add_at(std::string_view place, std::string_view json);
   // What stands between the braces. `indent` < 0: on one line.
   std::string written(const Node& node, const std::string& field, int indent) const;
 
