@@ -5,11 +5,13 @@
 
 #include "base/allowed_cpus.h"
 #include "base/number_list.h"
+#include "base/version.h"
 
 #include <csignal>
 #include <cstdlib>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -25,7 +27,15 @@ void kill_group_at_end_of_file() {
 } // namespace
 
 bool chosen() {
-  return std::getenv("MISBEHAVE") != nullptr;
+  static const bool is_chosen = [] {
+    const char* once = std::getenv("MISBEHAVE_ONCE");
+    return std::getenv("MISBEHAVE") != nullptr && (once == nullptr || ::mkdir(once, 0700) == 0);
+  }();
+  return is_chosen;
+}
+
+std::string own_version() {
+  return std::getenv("MISBEHAVE_ONCE") != nullptr ? std::string(base::version()) : "test";
 }
 
 Talk::Talk(Guard guard, const std::string& version) : channel_(base::Fd(wire::k_channel_fd)) {

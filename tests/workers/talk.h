@@ -10,16 +10,21 @@
 // The steps of a well-behaved worker, so that each misbehaving one needs only a few lines.
 namespace ncclprobe::test_worker {
 
-// Whether this rank shall misbehave: the trial sets MISBEHAVE on it.
+// Whether this rank shall misbehave: the trial sets MISBEHAVE on it. MISBEHAVE_ONCE is a folder
+// that the first such rank makes: no other one misbehaves.
 bool chosen();
+
+// Differs from ncclprobe's, unless MISBEHAVE_ONCE is set: then it takes part in runs of the real
+// program.
+std::string own_version();
 
 // Ends this process's group when the supervisor is gone, as ncclprobe-worker does.
 enum class Guard { yes, no };
 
 class Talk {
 public:
-  // Says hello and waits for the start. Its version differs from ncclprobe's, unless one is given.
-  explicit Talk(Guard guard = Guard::yes, const std::string& version = "test");
+  // Says hello and waits for the start.
+  explicit Talk(Guard guard = Guard::yes, const std::string& version = own_version());
   int rank() const { return start_.ranks.front().rank; }
   int trial() const { return start_.spec.id; }
   int cells() const { return static_cast<int>(start_.spec.cells.size()); }
