@@ -280,7 +280,9 @@ MachineShape nccl_machine(const PlanRequest& request) {
   for (int rank = 0; rank < request.ranks; ++rank)
     ++ranks_of_node[ids[rank]];
   machine.nodes = static_cast<int>(ranks_of_node.size());
-  machine.ranks_per_node = std::ranges::max(ranks_of_node | std::views::values);
+  machine.ranks_per_node = std::ranges::max_element(ranks_of_node, {}, [](const auto& node) {
+                             return node.second;
+                           })->second;
   return machine;
 }
 

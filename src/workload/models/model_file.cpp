@@ -37,7 +37,7 @@ public:
     if (!value_->is_object())
       wrong("expected an object with keys");
     for (const auto& [key, ignored] : value_->items())
-      if (std::ranges::none_of(keys, [&](const char* one) { return key == one; }))
+      if (std::ranges::none_of(keys, [&name = key](const char* one) { return name == one; }))
         wrong(fmt::format("'{}' is not a valid key here", key),
               fmt::format("keys are {}", fmt::join(keys, ", ")));
   }
