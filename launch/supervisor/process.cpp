@@ -3,6 +3,7 @@
 
 #include "launch/supervisor/process.h"
 
+#include "base/secrets.h"
 #include "wire/message.h"
 
 #include <array>
@@ -60,13 +61,14 @@ std::string ExitStatus::text() const {
   return fmt::format("signal {} ({})", value, name == nullptr ? "unknown" : name);
 }
 
-Process::Process(pid_t pid, base::Fd output, base::Fd pidfd)
-    : pid_(pid), output_(std::move(output)), pidfd_(std::move(pidfd)), ring_(k_ring_bytes) {}
+Process::Process(pid_t pid, base::Fd output, base::Fd pidfd, std::vector<std::string> secrets)
+    : pid_(pid), output_(std::move(output)), pidfd_(std::move(pidfd)), ring_(k_ring_bytes),
+      secrets_(std::move(secrets)) {}
 
 Process::Process(Process&& other) noexcept
     : pid_(other.pid_), output_(std::move(other.output_)), pidfd_(std::move(other.pidfd_)),
-      ring_(std::move(other.ring_)), exit_(other.exit_), reaped_(other.reaped_),
-      gone_(std::exchange(other.gone_, true)) {}
+      ring_(std::move(other.ring_)), secrets_(std::move(other.secrets_)), exit_(other.exit_),
+      reaped_(other.reaped_), gone_(std::exchange(other.gone_, true)) {}
 
 Process::~Process() {
   if (gone_)
@@ -117,7 +119,7 @@ Result<Process> Process::spawn(const ProcessCommand& command, base::Fd channel) 
                 command.program.string(), std::strerror(error));
   // Only reports the end faster. On kernels without it (before 5.3) poll_exit() is enough.
   base::Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  return Process(pid, std::move(output), std::move(pidfd));
+  return Process(pid, std::move(output), std::move(pidfd), base::secrets_of(environment));
 }
 
 void Process::read_output() {
@@ -132,6 +134,10 @@ void Process::read_output() {
     else if (errno != EINTR)
       return;
   }
+}
+
+std::string Process::output_tail(std::size_t size) const {
+  return base::without_secrets(ring_.tail(size), secrets_);
 }
 
 std::optional<ExitStatus> Process::poll_exit() {

@@ -53,7 +53,8 @@ public:
   // Reads what it has written so far; a bounded amount, so that a flood of output cannot block the
   // caller.
   void read_output();
-  const OutputRing& output() const { return ring_; }
+  // Its last words (OutputRing::tail), without the secrets in its environment.
+  std::string output_tail(std::size_t size) const;
 
   // How the process ended, if it has. It stays a zombie until the group is gone, so that its id,
   // and with it the group's, cannot be anyone else's.
@@ -65,12 +66,13 @@ public:
   bool clear_group();
 
 private:
-  Process(pid_t pid, base::Fd output, base::Fd pidfd);
+  Process(pid_t pid, base::Fd output, base::Fd pidfd, std::vector<std::string> secrets);
 
   pid_t pid_;
   base::Fd output_;
   base::Fd pidfd_;
   OutputRing ring_;
+  std::vector<std::string> secrets_;
   std::optional<ExitStatus> exit_;
   bool reaped_ = false;
   bool gone_ = false;

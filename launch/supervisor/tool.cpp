@@ -57,7 +57,7 @@ Result<std::string> output_of_tool(const std::vector<std::string>& words,
     return fail(Errc::not_found, "{} is not here", words.front());
   if (!end->clean())
     return fail(Errc::failed, "{} ended with {}: {}", words.front(), end->text(),
-                last_lines(process.output().tail(2048), 3));
+                last_lines(process.output_tail(2048), 3));
   return content_of(output.get());
 }
 

@@ -43,7 +43,7 @@ public:
   bool over() const { return gone_ || lost_; }
   // Its group must be checked again soon; no descriptor will announce it.
   bool ending() const { return !over() && (ended() || stopping_); }
-  std::string output_tail(std::size_t size) const { return process_.output().tail(size); }
+  std::string output_tail(std::size_t size) const { return process_.output_tail(size); }
 
 private:
   WorkerHandle(Process process, wire::Channel channel)

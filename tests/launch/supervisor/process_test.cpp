@@ -78,7 +78,7 @@ TEST_CASE("stdout and stderr are captured in their order") {
 
   wait_for_exit(child.process);
 
-  CHECK(child.process.output().tail(100) == "one\ntwo\nthree\n");
+  CHECK(child.process.output_tail(100) == "one\ntwo\nthree\n");
   clear(child.process);
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("the environment is exactly the one given") {
 
   wait_for_exit(child.process);
 
-  CHECK(child.process.output().tail(1000) == "ONLY=this\nPATH=/usr/bin:/bin\n");
+  CHECK(child.process.output_tail(1000) == "ONLY=this\nPATH=/usr/bin:/bin\n");
   clear(child.process);
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("a process that is dropped is killed with its group") {
   std::string token = test_launch::make_token();
   {
     Child child = shell("sleep 1000 & echo up; sleep 1000", token);
-    while (child.process.output().tail(10).empty())
+    while (child.process.output_tail(10).empty())
       child.process.read_output();
   }
 
@@ -137,8 +137,8 @@ TEST_CASE("no descriptor but 0 to 3 reaches the child, though ours have no close
   ::close(high);
 
   // The shell lists its own with one that it opened for the listing.
-  CHECK_THAT(child.process.output().tail(1000), !ContainsSubstring("200"));
-  CHECK_THAT(child.process.output().tail(1000), ContainsSubstring("0\n1\n2\n"));
+  CHECK_THAT(child.process.output_tail(1000), !ContainsSubstring("200"));
+  CHECK_THAT(child.process.output_tail(1000), ContainsSubstring("0\n1\n2\n"));
   clear(child.process);
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("a child may use the whole host though its parent is bound, if it is t
         Process::spawn({"/usr/bin/nproc", {}, {}, affinity}, std::move(ends.second)));
     wait_for_exit(process);
     clear(process);
-    return std::stoi(process.output().tail(100));
+    return std::stoi(process.output_tail(100));
   };
 
   int inherited = cpus_of_child(launch::Affinity::inherited);

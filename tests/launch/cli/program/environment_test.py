@@ -95,6 +95,22 @@ class Secrets(ProgramTest):
         self.run_program("topo", "--record", str(self.folder / "machine"), **SECRETS)
         self.expect_none_in_folder()
 
+    def test_a_worker_that_prints_its_environment(self):
+        worker = self.folder / "worker"
+        worker.write_text("#!/bin/sh\nenv\nexit 3\n")
+        worker.chmod(0o755)
+        self.expect_none_of(*RUN, "--compare-library", f"worker={worker}", "--verbose", "--output", str(self.run_file), code=3)
+        for form in ("table", "json"):
+            done = self.run_program("report", str(self.run_file), "--format", form)
+            self.expect_none_in(done.stdout, form)
+        self.assertIn("HF_TOKEN=(set)", done.stdout)  # it was kept, but for the values
+
+    def test_a_recording_and_job_files(self):
+        self.expect_none_of("record", "--output", str(self.folder / "job"), "--", "/bin/true")
+        self.expect_none_of("record", "--print-env", "--force", "--output", str(self.folder / "job"))
+        for kind in ("sbatch", "mpijob", "jobset", "compose"):
+            self.expect_none_of("emit", kind)
+
     def test_a_file_of_settings(self):
         (self.folder / "nccl.conf").write_text(f"NCCL_DEBUG=WARN\nNCCL_TOKEN={CANARY}\nmachine x password={CANARY}\n")
         self.run_program("doctor", "--backend", "host", "--no-run", "--format", "json", "--output",
