@@ -55,9 +55,14 @@ std::string_view in_words(VersionFailure failure) {
 }
 
 VersionFailure failure_of(const model::TrialRecord& trial) {
-  const bool nothing_ran = std::ranges::all_of(trial.cells, [](const model::CellRecord& cell) {
-    return cell.outcome.kind == model::OutcomeKind::not_run;
-  });
+  // The first cell is called crashed even if its worker ended before it began the cell.
+  const bool nothing_began =
+      !trial.workers.empty() &&
+      std::ranges::all_of(trial.workers, [](const auto& worker) { return worker.last_cell < 0; });
+  const bool nothing_ran =
+      nothing_began || std::ranges::all_of(trial.cells, [](const model::CellRecord& cell) {
+        return cell.outcome.kind == model::OutcomeKind::not_run;
+      });
   switch (trial.outcome.kind) {
   case model::OutcomeKind::timed_out:
     return VersionFailure::hung;

@@ -69,16 +69,21 @@ TEST_CASE("the reason of a failed version is that of its worst trial") {
   struct Row {
     OutcomeKind trial, cell;
     VersionFailure failure;
+    std::vector<int> last_cells = {}; // of its workers
   };
   for (const Row& row :
        {Row{OutcomeKind::failed, OutcomeKind::not_run, VersionFailure::cannot_start},
         Row{OutcomeKind::failed, OutcomeKind::failed, VersionFailure::failed},
         Row{OutcomeKind::crashed, OutcomeKind::not_run, VersionFailure::cannot_start},
         Row{OutcomeKind::crashed, OutcomeKind::crashed, VersionFailure::crashed},
+        Row{OutcomeKind::crashed, OutcomeKind::crashed, VersionFailure::cannot_start, {-1, -1}},
+        Row{OutcomeKind::crashed, OutcomeKind::crashed, VersionFailure::crashed, {-1, 0}},
         Row{OutcomeKind::timed_out, OutcomeKind::timed_out, VersionFailure::hung},
         Row{OutcomeKind::wrong_data, OutcomeKind::wrong_data, VersionFailure::wrong_data}}) {
     model::Run run;
     run.trials = {trial_with(OutcomeKind::ok, OutcomeKind::ok), trial_with(row.trial, row.cell)};
+    for (int last_cell : row.last_cells)
+      run.trials[1].workers.emplace_back().last_cell = last_cell;
     const auto found = failure_in(run);
     REQUIRE(found);
     CHECK(found->failure == row.failure);

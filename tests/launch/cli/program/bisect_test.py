@@ -48,8 +48,9 @@ class Bisect(ProgramTest):
         self.make_workers(slow=(), broken=(3, 9, 10, 11))
         found = self.search(10)
         self.assertEqual((found["first_bad"], found["findings"][0]["id"]), (self.name(3), "fails"))
-        self.assertEqual(found["findings"][0]["values"]["failure"], "crashed")
-        self.assertEqual({row["failure"] for row in found["comparisons"] if row["answer"] == "failed"}, {"crashed"})
+        self.assertEqual(found["findings"][0]["values"]["failure"], "cannot_start")
+        self.assertEqual({row["failure"] for row in found["comparisons"] if row["answer"] == "failed"},
+                         {"cannot_start"})
 
     def test_equal_workers_have_no_first_slow_one(self):
         self.make_workers(slow=())
