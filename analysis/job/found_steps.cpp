@@ -5,9 +5,11 @@
 
 #include "analysis/job/operation_order.h"
 #include "analysis/job/step_sequence.h"
+#include "analysis/timeline/in_turn.h"
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -18,6 +20,8 @@ using timeline::RankTrace;
 using timeline::TraceSource;
 
 namespace {
+
+constexpr std::size_t k_threads = 2;
 
 std::vector<StepStretch> stretches_of(std::span<const std::uint32_t> steps) {
   std::vector<StepStretch> out;
@@ -66,20 +70,32 @@ public:
     // further rank defines steps of its own only if nothing else is left.
     bool may_define = true, goes_on = true;
     while (!waiting.empty() && goes_on) {
-      bool numbered = false, defined = false;
+      bool numbered = false, defined = false, marked = false;
       std::vector<int> still_waiting;
-      for (int rank : waiting) {
-        NCCLPROBE_TRY_ASSIGN(const RankTrace trace, source_.load(rank, Pass::collectives));
-        if (!trace.operations.empty())
-          return FoundSteps{.reason = NoSteps::marked};
-        const std::vector<JobOperation> operations = job_operations(trace, source_.texts);
-        if (number(rank, trace, operations))
-          numbered = true;
-        else if (may_define && !defined && define(rank, trace, operations))
-          defined = true;
-        else
-          still_waiting.push_back(rank);
-      }
+      std::optional<base::Error> trouble;
+      timeline::work_in_turn(
+          waiting.size(), k_threads, [&](std::size_t i) { return read(waiting[i]); },
+          [&](std::size_t i, const base::Result<Read>& read) {
+            const int rank = waiting[i];
+            if (!read) {
+              trouble = read.error();
+              return false;
+            }
+            marked = !read->trace.operations.empty();
+            if (marked)
+              return false;
+            if (number(rank, read->trace, read->operations))
+              numbered = true;
+            else if (may_define && !defined && define(rank, read->trace, read->operations))
+              defined = true;
+            else
+              still_waiting.push_back(rank);
+            return true;
+          });
+      if (trouble)
+        return base::fail(*trouble);
+      if (marked)
+        return FoundSteps{.reason = NoSteps::marked};
       waiting = std::move(still_waiting);
       goes_on = numbered || defined || !may_define;
       may_define = !numbered;
@@ -95,6 +111,16 @@ public:
   }
 
 private:
+  struct Read {
+    RankTrace trace;
+    std::vector<JobOperation> operations;
+  };
+  base::Result<Read> read(int rank) const {
+    NCCLPROBE_TRY_ASSIGN(RankTrace trace, source_.load(rank, Pass::collectives));
+    std::vector<JobOperation> operations = job_operations(trace, source_.texts);
+    return Read{std::move(trace), std::move(operations)};
+  }
+
   bool number(int rank, const RankTrace& trace, const std::vector<JobOperation>& operations) {
     operations_[rank] = operations.size();
     const NumberedOperations found = number_operations(operations, numbers_, out_.batches);

@@ -59,7 +59,7 @@ struct FoundSteps {
 };
 
 // Reads each rank once, a few of them more often if they share no communicator with the ranks
-// before them. It holds one rank at a time. Errors are those of the source.
+// before them. It holds three ranks at a time. Errors are those of the source.
 base::Result<FoundSteps> find_steps(const timeline::TraceSource& source);
 
 // The source with the steps as if they were marked: cells are kinds, batches are batches. Nobody

@@ -6,6 +6,7 @@
 #include "trace/nccl_type.h"
 
 #include "analysis/job/operation_order.h"
+#include "analysis/timeline/rows_by_id.h"
 #include "base/hash.h"
 
 #include <algorithm>
@@ -29,31 +30,28 @@ struct Channels {
   bool complete = true;
 };
 
+// By row of nccl_operations.
 std::vector<Channels> channels_of(const timeline::RankTrace& trace) {
-  std::uint32_t last_id = 0;
-  for (const trace::NcclOperationRow& row : trace.nccl_operations)
-    last_id = std::max(last_id, row.id);
-  // Numbers count from 1; others are damaged.
-  const std::size_t most = 64 + 16 * trace.nccl_operations.size();
-  std::vector<Channels> by_id(std::min<std::size_t>(last_id, most) + 1);
+  const timeline::RowsById by_id(trace.nccl_operations);
+  std::vector<Channels> all(trace.nccl_operations.size());
   for (const trace::NcclChannelRow& row : trace.nccl_channels) {
-    if (row.nccl_operation >= by_id.size())
+    const std::uint32_t at = by_id.find(row.nccl_operation);
+    if (at == timeline::RowsById::k_none)
       continue;
-    Channels& one = by_id[row.nccl_operation];
+    Channels& one = all[at];
     one.complete = one.complete && row.start_gt != 0 && row.stop_gt >= row.start_gt;
     one.first = std::min(one.first, row.start_gt);
     one.last = std::max(one.last, row.stop_gt);
   }
-  return by_id;
+  return all;
 }
 
 // The GPU's times if nearly all operations have them, else those of the calls.
 void set_times(const timeline::RankTrace& trace, std::vector<JobOperation>& all) {
   const std::vector<Channels> channels = channels_of(trace);
   auto on_gpu = [&](const JobOperation& one) -> const Channels* {
-    const std::uint32_t id = trace.nccl_operations[one.row].id;
-    return id < channels.size() && channels[id].complete && channels[id].last > 0 ? &channels[id]
-                                                                                  : nullptr;
+    const Channels& its = channels[one.row];
+    return its.complete && its.last > 0 ? &its : nullptr;
   };
   const auto known = static_cast<std::size_t>(
       std::ranges::count_if(all, [&](const JobOperation& one) { return on_gpu(one) != nullptr; }));

@@ -3,6 +3,8 @@
 
 #include "analysis/timeline/activities.h"
 
+#include "analysis/timeline/rows_by_id.h"
+
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
@@ -177,9 +179,7 @@ NcclTimes nccl_times(const RankTrace& trace, const std::optional<ClockModel>& gp
   std::size_t count = trace.nccl_operations.size();
   NcclTimes out{Spans(count), std::vector<std::int64_t>(count), std::vector<bool>(count),
                 std::vector<bool>(count), 0};
-  std::unordered_map<std::uint32_t, std::size_t> row_of;
-  for (std::size_t i = 0; i < count; ++i)
-    row_of[trace.nccl_operations[i].id] = i;
+  const RowsById rows(trace.nccl_operations);
   // First and last of all channels. An operation has GPU times only if all its channels have.
   struct Range {
     std::uint64_t first = UINT64_MAX, last = 0;
@@ -193,13 +193,13 @@ NcclTimes nccl_times(const RankTrace& trace, const std::optional<ClockModel>& gp
   std::vector<Range> device(count), heard(count);
   std::vector<bool> any(count);
   for (const trace::NcclChannelRow& row : trace.nccl_channels) {
-    auto found = row_of.find(row.nccl_operation);
-    if (found == row_of.end())
+    const std::uint32_t at = rows.find(row.nccl_operation);
+    if (at == RowsById::k_none)
       continue;
     ++out.channels_joined;
-    any[found->second] = true;
-    device[found->second].add(row.start_gt, row.stop_gt);
-    heard[found->second].add(row.start_ns, row.stop_ns);
+    any[at] = true;
+    device[at].add(row.start_gt, row.stop_gt);
+    heard[at].add(row.start_ns, row.stop_ns);
   }
   // The host hears late, by up to milliseconds: its times cannot be combined with the GPU's.
   bool gpu_tells = false;

@@ -3,9 +3,10 @@
 
 #include "analysis/timeline/channel_times.h"
 
+#include "analysis/timeline/rows_by_id.h"
+
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 #include <vector>
 
 namespace ncclprobe::analysis::timeline {
@@ -20,21 +21,20 @@ std::uint64_t forget_overwritten(std::span<const trace::NcclOperationRow> operat
                                  std::span<trace::NcclChannelRow> channels) {
   if (channels.empty())
     return 0;
-  std::unordered_map<std::uint32_t, std::uint16_t> communicator_of; // of collectives, by their id
-  communicator_of.reserve(operations.size());
-  for (const trace::NcclOperationRow& row : operations)
-    if (row.kind == trace::NcclKind::collective)
-      communicator_of[row.id] = row.communicator;
+  const RowsById by_id(operations);
   std::map<std::pair<std::uint16_t, std::uint8_t>, std::vector<trace::NcclChannelRow*>> rings;
-  for (trace::NcclChannelRow& row : channels)
-    if (auto found = communicator_of.find(row.nccl_operation);
-        found != communicator_of.end() && row.start_gt != 0 && row.stop_gt != 0)
-      rings[{found->second, row.channel}].push_back(&row);
+  for (trace::NcclChannelRow& row : channels) {
+    const std::uint32_t at = by_id.find(row.nccl_operation);
+    if (at != RowsById::k_none && operations[at].kind == trace::NcclKind::collective &&
+        row.start_gt != 0 && row.stop_gt != 0)
+      rings[{operations[at].communicator, row.channel}].push_back(&row);
+  }
 
   std::uint64_t forgotten = 0;
   for (auto& [ring, rows] : rings) {
-    std::sort(rows.begin(), rows.end(),
-              [](const auto* a, const auto* b) { return a->nccl_operation < b->nccl_operation; });
+    auto number = [](const trace::NcclChannelRow* row) { return row->nccl_operation; };
+    if (!std::ranges::is_sorted(rows, {}, number))
+      std::ranges::sort(rows, {}, number);
     std::uint64_t later_start = UINT64_MAX;
     std::uint64_t later_stop = UINT64_MAX;
     std::vector<bool> out_of_order(rows.size());

@@ -3,7 +3,9 @@
 
 #include "analysis/timeline/clock_inference.h"
 
+#include "analysis/timeline/in_turn.h"
 #include "analysis/timeline/rank_reading.h"
+#include "analysis/timeline/rows_by_id.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +17,7 @@ namespace ncclprobe::analysis::timeline {
 namespace {
 
 constexpr double k_any_error_ns = 1e18; // in damaged files
+constexpr std::size_t k_threads = 2;
 
 // Between a time when a rank certainly had not begun and one when it certainly had ended.
 struct Part {
@@ -53,10 +56,12 @@ std::vector<OffsetBound> bounds_of_calls(const RankTrace& trace) {
       heard_offset_ns = offset(gt, host_ns);
     }
   };
-  std::unordered_map<std::uint32_t, Extremes> by_operation;
+  const RowsById by_id(trace.nccl_operations);
+  std::vector<Extremes> extremes(trace.nccl_operations.size());
   for (const trace::NcclChannelRow& row : trace.nccl_channels)
-    if (row.start_gt != 0 && row.stop_gt != 0) {
-      Extremes& one = by_operation[row.nccl_operation];
+    if (const std::uint32_t at = by_id.find(row.nccl_operation);
+        at != RowsById::k_none && row.start_gt != 0 && row.stop_gt != 0) {
+      Extremes& one = extremes[at];
       one.begun_gt = std::min(one.begun_gt, row.start_gt);
       one.hear(row.start_gt, row.start_ns);
       one.hear(row.stop_gt, row.stop_ns);
@@ -64,10 +69,9 @@ std::vector<OffsetBound> bounds_of_calls(const RankTrace& trace) {
   std::vector<OffsetBound> bounds;
   for (std::size_t i = 0; i < trace.nccl_operations.size(); ++i) {
     const trace::NcclOperationRow& row = trace.nccl_operations[i];
-    const auto found = by_operation.find(row.id);
-    if (found == by_operation.end() || first.at(row.communicator) == row.id)
+    const Extremes& one = extremes[i];
+    if (one.begun_gt == UINT64_MAX || first.at(row.communicator) == row.id)
       continue;
-    const Extremes& one = found->second;
     if (row.enqueue_ns != 0)
       bounds.push_back(
           {one.begun_gt, offset(one.begun_gt, row.enqueue_ns), 0, OffsetBound::Side::at_least, i});
@@ -141,7 +145,7 @@ struct OnHost {
     first_ended_ns = std::min(first_ended_ns, ended_ns);
   }
 };
-using HostCollectives = std::unordered_map<CollectiveKey, OnHost, CollectiveTable::Hash>;
+using HostCollectives = ByCollective<OnHost>;
 
 class Inference {
 public:
@@ -202,17 +206,30 @@ private:
       reference->gpu_collectives.reference = reference->rank;
       take_calls(*reference, *parts);
       clock = fit_gpu_clock(*reference, nullptr);
+      std::size_t hint = 0;
       for (const Part& part : parts->all) {
-        OnHost& one = found[part.key];
+        OnHost& one = found.try_emplace(part.key, hint).first;
         one.begun_gt = part.begun_ns;
         one.ended_gt = part.ended_ns;
         one.add(on(*clock, part.begun_ns), on(*clock, part.ended_ns));
       }
       break;
     }
+    Heads others;
     for (RankHead* head : heads)
-      if (head != reference && (compares_hosts || reference != nullptr))
-        add_rank(*head, reference, clock ? &*clock : nullptr, compares_hosts, found);
+      if (head != reference && (compares_hosts || (reference != nullptr && head->kernels == 0)))
+        others.push_back(head);
+    work_in_turn(
+        others.size(), k_threads,
+        [&](std::size_t i) {
+          return parts_of(source_, traits_, others[i]->rank, reference != nullptr);
+        },
+        [&](std::size_t i, const base::Result<Parts>& parts) {
+          if (parts) // code that needs that rank will report it; the others' bounds hold without it
+            add_rank(*others[i], *parts, reference, clock ? &*clock : nullptr, compares_hosts,
+                     found);
+          return true;
+        });
     return found;
   }
 
@@ -235,21 +252,17 @@ private:
     head.gpu_calls = tightest(std::move(calls));
   }
 
-  void add_rank(RankHead& head, const RankHead* reference, const ClockModel* clock,
-                bool compares_hosts, HostCollectives& found) {
-    if (!compares_hosts && head.kernels > 0)
-      return;
-    const auto parts = parts_of(source_, traits_, head.rank, reference != nullptr);
-    if (!parts) // code that needs that rank will report it; the others' bounds hold without it
-      return;
+  void add_rank(RankHead& head, const Parts& parts, const RankHead* reference,
+                const ClockModel* clock, bool compares_hosts, HostCollectives& found) const {
     std::optional<ClockModel> gpu;
-    if (parts->by_gpu) {
-      take_calls(head, *parts);
-      gpu = compare_gpus(head, reference->rank, *clock, *parts, found);
+    if (parts.by_gpu) {
+      take_calls(head, parts);
+      gpu = compare_gpus(head, reference->rank, *clock, parts, found);
     }
-    if (!compares_hosts || (parts->by_gpu && !gpu))
+    if (!compares_hosts || (parts.by_gpu && !gpu))
       return;
-    for (const Part& part : parts->all) {
+    std::size_t hint = 0;
+    for (const Part& part : parts.all) {
       std::int64_t begun_ns = part.begun_ns, ended_ns = part.ended_ns;
       if (gpu) {
         auto error_ns = [&](std::int64_t own_ns) {
@@ -259,7 +272,7 @@ private:
         begun_ns = on(*gpu, part.begun_ns) - error_ns(part.begun_ns);
         ended_ns = on(*gpu, part.ended_ns) + error_ns(part.ended_ns);
       }
-      found[part.key].add(begun_ns, ended_ns);
+      found.try_emplace(part.key, hint).first.add(begun_ns, ended_ns);
     }
   }
 
@@ -268,10 +281,11 @@ private:
                                                 const ClockModel& clock, const Parts& parts,
                                                 const HostCollectives& found) {
     Comparison comparison;
+    std::size_t hint = 0;
     for (const Part& part : parts.all)
-      if (auto same = found.find(part.key); same != found.end() && same->second.begun_gt != 0)
-        comparison.add(part.begun_ns, part.ended_ns, on(clock, same->second.begun_gt),
-                       on(clock, same->second.ended_gt));
+      if (const auto same = found.find(part.key, hint); same && found.all()[*same].begun_gt != 0)
+        comparison.add(part.begun_ns, part.ended_ns, on(clock, found.all()[*same].begun_gt),
+                       on(clock, found.all()[*same].ended_gt));
     if (!comparison.is_empty())
       head.gpu_collectives = comparison.take(reference);
     return fit_gpu_clock(head, &clock);
@@ -280,10 +294,13 @@ private:
   static void compare_hosts(RankHead& head, const HostCollectives& found,
                             const HostCollectives& first) {
     Comparison comparison;
-    for (const auto& [key, here] : found)
-      if (auto there = first.find(key); there != first.end())
-        comparison.add(here.last_begun_ns, here.first_ended_ns, there->second.last_begun_ns,
-                       there->second.first_ended_ns);
+    std::size_t hint = 0;
+    for (std::size_t i = 0; i < found.all().size(); ++i)
+      if (const auto same = first.find(found.keys()[i], hint)) {
+        const OnHost &here = found.all()[i], &there = first.all()[*same];
+        comparison.add(here.last_begun_ns, here.first_ended_ns, there.last_begun_ns,
+                       there.first_ended_ns);
+      }
     if (!comparison.is_empty())
       head.host_collectives = comparison.take(std::nullopt);
   }

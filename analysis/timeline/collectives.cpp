@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <unordered_map>
 
 namespace ncclprobe::analysis::timeline {
 
@@ -93,60 +94,19 @@ std::vector<CollectivePart> collective_parts(const RankTrace& trace, const Activ
   return parts;
 }
 
-std::size_t CollectiveTable::Hash::operator()(const CollectiveKey& key) const {
-  return mixed(key.where ^ mixed(key.which));
-}
-
-std::size_t CollectiveTable::slot_of(const CollectiveKey& key) const {
-  const std::size_t mask = index_.size() - 1; // the size is a power of two
-  std::size_t slot = Hash()(key) & mask;
-  while (index_[slot] != 0 && !(keys_[index_[slot] - 1] == key))
-    slot = (slot + 1) & mask;
-  return slot;
-}
-
-// At most two of three places are taken.
-void CollectiveTable::grow() {
-  if (3 * (keys_.size() + 1) <= 2 * index_.size())
-    return;
-  index_.assign(std::max<std::size_t>(16, 2 * index_.size()), 0);
-  for (std::size_t i = 0; i < keys_.size(); ++i)
-    index_[slot_of(keys_[i])] = static_cast<std::uint32_t>(i + 1);
-}
-
 bool is_held_out(const CollectiveKey& key) {
   return mixed(key.where + mixed(key.which)) % k_one_is_held_out_of == 0;
 }
 
-std::optional<std::size_t> CollectiveTable::place(const CollectiveKey& key,
-                                                  std::size_t& hint) const {
-  if (hint < keys_.size() && keys_[hint] == key)
-    return hint++;
-  if (index_.empty())
-    return std::nullopt;
-  const std::uint32_t found = index_[slot_of(key)];
-  if (found == 0)
-    return std::nullopt;
-  hint = found;
-  return found - 1;
-}
-
 void CollectiveTable::add(const CollectivePart& part, std::int64_t start_ns, std::int64_t end_ns,
                           int rank) {
-  auto at = place(part.key, hint_);
-  if (!at) {
-    at = all_.size();
-    grow();
-    index_[slot_of(part.key)] = static_cast<std::uint32_t>(*at + 1);
-    keys_.push_back(part.key);
-    CollectiveSummary fresh;
-    fresh.step = part.step;
-    fresh.expected_ranks = part.expected_ranks;
-    fresh.needs_all = part.needs_all;
-    fresh.is_held_out = is_held_out(part.key);
-    all_.push_back(fresh);
+  const auto [collective, is_new] = summaries_.try_emplace(part.key, hint_);
+  if (is_new) {
+    collective.step = part.step;
+    collective.expected_ranks = part.expected_ranks;
+    collective.needs_all = part.needs_all;
+    collective.is_held_out = is_held_out(part.key);
   }
-  CollectiveSummary& collective = all_[*at];
   ++collective.ranks;
   if (start_ns < collective.first_start_ns) {
     collective.first_start_ns = start_ns;
@@ -168,8 +128,8 @@ void CollectiveTable::add(const CollectivePart& part, std::int64_t start_ns, std
 }
 
 const CollectiveSummary* CollectiveTable::find(const CollectiveKey& key, std::size_t& hint) const {
-  auto at = place(key, hint);
-  return at ? &all_[*at] : nullptr;
+  const auto at = summaries_.find(key, hint);
+  return at ? &all()[*at] : nullptr;
 }
 
 } // namespace ncclprobe::analysis::timeline

@@ -3,23 +3,14 @@
 #pragma once
 
 #include "analysis/timeline/activities.h"
+#include "analysis/timeline/by_collective.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <unordered_map>
 #include <vector>
 
 // The same collective on all ranks.
 namespace ncclprobe::analysis::timeline {
-
-// The same on all ranks that take part in a collective, and unique in a trace. An operation of a
-// schedule has one communicator, so the key does not need its number.
-struct CollectiveKey {
-  std::uint64_t where = 0; // communicator and function, or cell, batch and name
-  std::uint64_t which = 0; // sequence number, or iteration and operation
-  bool operator==(const CollectiveKey&) const = default;
-};
 
 // One in this many collectives is not used to compare clocks (clock_inference.h), and can therefore
 // check them.
@@ -75,28 +66,16 @@ struct CollectiveSummary {
 
 class CollectiveTable {
 public:
-  struct Hash {
-    std::size_t operator()(const CollectiveKey& key) const;
-  };
   void add(const CollectivePart& part, std::int64_t start_ns, std::int64_t end_ns, int rank);
-  // Null: unknown. Ranks ask in nearly the same order, so `hint`, kept by the caller from 0 on,
-  // usually avoids the search.
+  // Null: unknown. `hint`: as ByCollective's.
   const CollectiveSummary* find(const CollectiveKey& key, std::size_t& hint) const;
   std::size_t index_of(const CollectiveSummary& collective) const {
-    return static_cast<std::size_t>(&collective - all_.data());
+    return static_cast<std::size_t>(&collective - all().data());
   }
-  const std::vector<CollectiveSummary>& all() const { return all_; }
+  const std::vector<CollectiveSummary>& all() const { return summaries_.all(); }
 
 private:
-  std::optional<std::size_t> place(const CollectiveKey& key, std::size_t& hint) const;
-  std::size_t slot_of(const CollectiveKey& key) const; // of index_: its own, or an empty one
-  void grow();
-
-  std::vector<CollectiveKey> keys_;
-  std::vector<CollectiveSummary> all_;
-  // Open addressing: index + 1, or 0. A third of the memory of the standard's map, which counts for
-  // captures with many millions of collectives.
-  std::vector<std::uint32_t> index_;
+  ByCollective<CollectiveSummary> summaries_;
   std::size_t hint_ = 0;
 };
 

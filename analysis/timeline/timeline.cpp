@@ -3,13 +3,13 @@
 
 #include "analysis/timeline/timeline.h"
 
+#include "analysis/timeline/in_turn.h"
 #include "analysis/timeline/rank_reading.h"
 
 #include <algorithm>
 #include <exception>
 #include <set>
 #include <span>
-#include <thread>
 
 namespace ncclprobe::analysis::timeline {
 namespace {
@@ -120,32 +120,26 @@ private:
   // Several at a time, merged in order, so the result does not depend on threads.
   template <typename Of, typename Work, typename Take>
   base::Result<void> for_each_rank(Work work, Take take) {
-    std::size_t threads = std::max(1u, options_.threads);
-    for (std::size_t first = 0; first < ranks_.size(); first += threads) {
-      std::size_t count = std::min(threads, ranks_.size() - first);
-      std::vector<base::Result<Of>> results(count);
-      auto guarded = [&](std::size_t k) {
-        try {
-          results[k] = work(first + k);
-        } catch (const base::Exception& error) {
-          results[k] = base::fail(error.error());
-        } catch (const std::exception& error) {
-          results[k] = base::fail(base::Errc::failed, "{}", error.what());
-        }
-      };
-      std::vector<std::thread> helpers;
-      for (std::size_t k = 1; k < count; ++k)
-        helpers.emplace_back(guarded, k);
-      guarded(0);
-      for (std::thread& helper : helpers)
-        helper.join();
-      for (std::size_t k = 0; k < count; ++k) {
-        if (!results[k])
-          return base::with_context(results[k].error(), fmt::format("rank {}", ranks_[first + k]));
-        take(first + k, std::move(*results[k]));
+    base::Result<void> outcome;
+    auto guarded = [&](std::size_t i) -> base::Result<Of> {
+      try {
+        return work(i);
+      } catch (const base::Exception& error) {
+        return base::fail(error.error());
+      } catch (const std::exception& error) {
+        return base::fail(base::Errc::failed, "{}", error.what());
       }
-    }
-    return {};
+    };
+    work_in_turn(ranks_.size(), std::max(1u, options_.threads), guarded,
+                 [&](std::size_t i, base::Result<Of> result) {
+                   if (result)
+                     take(i, std::move(*result));
+                   else
+                     outcome =
+                         base::with_context(result.error(), fmt::format("rank {}", ranks_[i]));
+                   return outcome.has_value();
+                 });
+    return outcome;
   }
 
   const Clocks::OfRank& clock_of(std::size_t i) const { return out_.clocks.ranks.at(ranks_[i]); }

@@ -32,6 +32,12 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   return MappedFile(data, size);
 }
 
+void MappedFile::release() const {
+  if (data_ != nullptr)
+    ::madvise(data_, size_,
+              MADV_DONTNEED); // a private mapping that nobody wrote to: no data is lost
+}
+
 MappedFile::~MappedFile() {
   if (data_ != nullptr)
     ::munmap(data_, size_);

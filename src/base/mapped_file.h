@@ -26,6 +26,9 @@ public:
   }
   ~MappedFile();
 
+  // Gives its memory back. What is read again is loaded again.
+  void release() const;
+
   std::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
 
 private:

@@ -83,6 +83,12 @@ TraceOrigin SpoolSet::origin(int rank) const {
   return origin;
 }
 
+void SpoolSet::release(int rank) const {
+  for (const Spool& spool : spools_)
+    if (spool.ranks.contains(rank))
+      spool.file.release();
+}
+
 std::uint64_t SpoolSet::rows(int rank, trace::Table table) const {
   auto found = blocks_.find({rank, table});
   std::uint64_t rows = 0;

@@ -28,6 +28,8 @@ public:
   const Strings& strings() const { return strings_; }
 
   std::uint64_t rows(int rank, trace::Table table) const;
+  // Gives back the memory of what was read of its spools.
+  void release(int rank) const;
   // Calls take(rows) for all blocks of a rank's table as they were written, with texts renumbered.
   template <typename Row, typename Take>
   void for_each_block(int rank, Take take) const {

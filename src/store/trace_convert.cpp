@@ -52,6 +52,7 @@ Result<TraceReport> convert_here(const std::vector<fs::path>& paths, const fs::p
         },
         trace::AllRows{});
     group.close("rank");
+    spools.release(rank);
     ++report.ranks;
   }
   writer.finish(spools.strings());
