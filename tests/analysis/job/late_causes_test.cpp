@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis::job;
@@ -50,10 +51,10 @@ struct Found {
   StepModel model;
   HeldUp held_up;
 };
-Found found(const SimulatedJob& job) {
-  timeline::TraceSource source = job.made().source();
+Found found_of(const MadeJob& job) {
+  timeline::TraceSource source = job.source();
   for (timeline::RankHead& head : source.ranks)
-    for (std::uint64_t at : {std::uint64_t{0}, static_cast<std::uint64_t>(job.made().now_ns(0))})
+    for (std::uint64_t at : {std::uint64_t{0}, static_cast<std::uint64_t>(job.now_ns(0))})
       head.clocks.push_back({at, 0, 100, 200, trace::ClockKind::globaltimer});
   const auto steps = std::make_shared<const FoundSteps>(base::value_or_throw(find_steps(source)));
   REQUIRE(steps->reason == NoSteps::found);
@@ -71,6 +72,37 @@ Found found(const SimulatedJob& job) {
   out.model = fit_model(out.graph);
   out.held_up = find_held_up(out.graph, out.model, 2000);
   return out;
+}
+
+Found found_of(const SimulatedJob& job) {
+  return found_of(job.made());
+}
+
+// Two pipelines of two stages (communicators 0 and 1), whose stages are data-parallel (2 and 3).
+// In every fifth step the first stage of pipeline 0 is late, or its messages are slow.
+MadeJob pipelines(std::int64_t late_ns, std::int64_t slow_ns) {
+  MadeJob job(4);
+  const std::vector<int> pipelines{job.communicator({0, 1}), job.communicator({2, 3})};
+  const std::vector<int> data{job.communicator({0, 2}), job.communicator({1, 3})};
+  std::mt19937_64 random(1);
+  auto compute = [&](int rank, std::int64_t ns) {
+    job.compute(rank, ns + static_cast<std::int64_t>(random() % 10'000));
+  };
+  for (int step = 0; step < k_simulated_steps; ++step) {
+    const bool is_planted = step % 5 == 4;
+    for (int batch = 0; batch < 4; ++batch)
+      for (int pipeline = 0; pipeline < 2; ++pipeline) {
+        const bool is_disturbed = is_planted && pipeline == 0 && batch == 2;
+        compute(2 * pipeline, 2 * k_ms + (is_disturbed ? late_ns : 0));
+        job.message(pipelines[static_cast<std::size_t>(pipeline)], 0, 1, 4 * k_mib,
+                    is_disturbed ? slow_ns : 0);
+        compute(2 * pipeline + 1, 2 * k_ms);
+      }
+    for (int group : data)
+      job.collective(group, "AllReduce", 50 * k_mib);
+    job.compute(3 * k_ms);
+  }
+  return job;
 }
 
 Disturbances slow_computing() {
@@ -111,7 +143,7 @@ TEST_CASE("What holds a job up is named: the rank or the communicator, and why")
   for (std::size_t i = 0; i < cases.size(); ++i) {
     CAPTURE(i);
     const SimulatedJob job = two_by_two(1, cases[i].what);
-    const Found it = found(job);
+    const Found it = found_of(job);
     CHECK(worst(it).origin.cause == cases[i].origin.cause);
     CHECK(worst(it).origin.rank == cases[i].origin.rank);
     if (cases[i].origin.cause != DelayCause::slow_transfers) // both groups are slow
@@ -123,8 +155,17 @@ TEST_CASE("What holds a job up is named: the rank or the communicator, and why")
   }
 }
 
+TEST_CASE("What holds up a pipeline is named: the stage that sends late, or its link") {
+  const Found late = found_of(pipelines(5 * k_ms, 0));
+  CHECK(worst(late).origin == DelayOrigin{DelayCause::host, 0, -1}); // handed over when it begins
+  CHECK(worst(late).steps == 10);
+  const Found slow = found_of(pipelines(0, 5 * k_ms));
+  CHECK(worst(slow).origin == DelayOrigin{DelayCause::slow_link, -1, 0});
+  CHECK(worst(slow).steps == 10);
+}
+
 TEST_CASE("A delay is put down to the rank that starts it, not to the one that passes it on") {
-  const Found it = found(two_by_two(1, slow_computing()));
+  const Found it = found_of(two_by_two(1, slow_computing()));
   // Rank 3 delays rank 2 in their tensor group; rank 2 then delays rank 0 in their data group.
   const auto passes_on = std::ranges::find_if(
       it.held_up.late, [](const LateRank& one) { return one.communicator == 2 && one.rank == 2; });
@@ -140,7 +181,7 @@ TEST_CASE("A delay is put down to the rank that starts it, not to the one that p
 }
 
 TEST_CASE("The capture decides what computing waits for") {
-  const Found it = found(two_by_two(3, slow_computing()));
+  const Found it = found_of(two_by_two(3, slow_computing()));
   REQUIRE(it.graph.classes.size() == 2);
   for (std::size_t group = 0; group < 2; ++group)
     CHECK(it.model.waited[group] == (it.graph.classes[group].role == Role::tensor
@@ -149,7 +190,7 @@ TEST_CASE("The capture decides what computing waits for") {
 }
 
 TEST_CASE("Without a change, a replay gives the times that were seen") {
-  const Found it = found(two_by_two(4, late_host()));
+  const Found it = found_of(two_by_two(4, late_host()));
   for (const StepRun& run : it.graph.runs) {
     const auto replayed = step_lengths_ns(
         run, replay(it.graph, run, measure(it.graph, run, it.model.waited, &it.model.typical),
@@ -176,7 +217,7 @@ TEST_CASE("Predicted gains are within 20% of the simulated ones, and in their in
     for (unsigned seed = 1; seed <= 5; ++seed) {
       const SimulatedJob job = two_by_two(seed, one.what);
       const double gain_ns = job.step_ns() - two_by_two(seed, {}).step_ns();
-      const Found it = found(job);
+      const Found it = found_of(job);
       const auto predicted =
           base::value_or_throw(predict(it.graph, it.model, check_model(it.graph, it.model),
                                        base::value_or_throw(parse_what_if(one.change)), it.texts));
@@ -212,7 +253,7 @@ TEST_CASE("Larger buckets are predicted from the sizes that were seen") {
   };
   const SimulatedJob small = job({40 * k_mib, 40 * k_mib, 40 * k_mib, 30 * k_mib});
   const SimulatedJob large = job({80 * k_mib, 70 * k_mib});
-  const Found it = found(small);
+  const Found it = found_of(small);
   const auto predicted =
       base::value_or_throw(predict(it.graph, it.model, check_model(it.graph, it.model),
                                    base::value_or_throw(parse_what_if("bucket=80M")), it.texts));
@@ -221,7 +262,7 @@ TEST_CASE("Larger buckets are predicted from the sizes that were seen") {
 }
 
 TEST_CASE("Steps that were not fitted check the model") {
-  const Found it = found(two_by_two(2, slow_computing()));
+  const Found it = found_of(two_by_two(2, slow_computing()));
   const ModelCheck check = check_model(it.graph, it.model).at(0);
   CHECK(check.steps >= 20);
   CHECK(check.predicted_ns == Approx(check.seen_ns).epsilon(0.02));
@@ -245,7 +286,7 @@ TEST_CASE("Changes are read, and others are refused with examples") {
     CHECK(none.error().code == base::Errc::invalid_argument);
     CHECK(!none.error().hint.empty());
   }
-  const Found it = found(two_by_two(1, {}));
+  const Found it = found_of(two_by_two(1, {}));
   const auto none = predict(it.graph, it.model, check_model(it.graph, it.model),
                             base::value_or_throw(parse_what_if("broadcast=-20%")), it.texts);
   REQUIRE(!none);

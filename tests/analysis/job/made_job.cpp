@@ -84,12 +84,14 @@ void MadeJob::collective(int communicator, const char* function, std::uint64_t b
     add(ranks[i], communicator, function, bytes, -1, sequence, parts[i]);
 }
 
-void MadeJob::message(int communicator, int from, int to, std::uint64_t bytes) {
+void MadeJob::message(int communicator, int from, int to, std::uint64_t bytes,
+                      std::int64_t longer_ns) {
   const std::vector<int>& ranks = communicators_[static_cast<std::size_t>(communicator)];
   const std::uint64_t sequence = sequences_[{communicator, fmt::format("{} to {}", from, to)}]++;
   const int sender = ranks[static_cast<std::size_t>(from)];
   const int receiver = ranks[static_cast<std::size_t>(to)];
-  const std::int64_t end_ns = std::max(of(sender).now_ns, of(receiver).now_ns) + transfer_ns(bytes);
+  const std::int64_t end_ns =
+      std::max(of(sender).now_ns, of(receiver).now_ns) + transfer_ns(bytes) + longer_ns;
   add(sender, communicator, "Send", bytes, to, sequence, part_of(of(sender).now_ns, end_ns));
   if (from != to)
     add(receiver, communicator, "Recv", bytes, from, sequence,

@@ -41,8 +41,8 @@ public:
   void collective_beside(int communicator, const char* function, std::uint64_t bytes);
   // Its ranks compute only after what runs beside computing.
   void wait(int communicator);
-  // Ranks within the communicator.
-  void message(int communicator, int from, int to, std::uint64_t bytes);
+  // Ranks within the communicator. It takes this much longer than usual.
+  void message(int communicator, int from, int to, std::uint64_t bytes, std::int64_t longer_ns = 0);
 
   timeline::TraceSource source() const;
   std::int64_t now_ns(int rank) const { return ranks_[static_cast<std::size_t>(rank)].now_ns; }
