@@ -8,6 +8,7 @@
 #include "base/process_start.h"
 #include "base/shell_word.h"
 #include "launch/cli/common/command_end.h"
+#include "launch/cli/record/verify_command.h"
 #include "model/trial.h"
 
 #include <algorithm>
@@ -91,7 +92,7 @@ std::vector<model::Setting> variables(const RecordOptions& options, const Enviro
       {k_plugin_variable, k_library},
       {"LD_LIBRARY_PATH", search.empty() ? plugins : search + ":" + plugins},
       {"NCCLPROBE_CAPTURE_DIR", folder.string()},
-      {"NCCLPROBE_CAPTURE", options.level},
+      {"NCCLPROBE_CAPTURE", level_of(options)},
       {"NCCLPROBE_CAPTURE_MAX_BYTES", fmt::format("{}", options.most_bytes)}};
   if (options.for_ns)
     all.push_back({"NCCLPROBE_CAPTURE_FOR", milliseconds(*options.for_ns)});
@@ -110,11 +111,12 @@ std::vector<model::Setting> variables(const RecordOptions& options, const Enviro
   return all;
 }
 
+constexpr std::array k_rank_variables{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                      "SLURM_PROCID", "RANK"};
+
 // Of several ranks, one speaks.
 bool speaks(const Environment& environment) {
-  constexpr std::array k_ranks{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID",
-                               "RANK"};
-  return std::ranges::all_of(k_ranks, [&](const char* name) {
+  return std::ranges::all_of(k_rank_variables, [&](const char* name) {
     const std::string rank = value_of(environment, name);
     return rank.empty() || rank == "0";
   });
@@ -133,6 +135,37 @@ int become(std::vector<std::string> command) {
   return problem == ENOENT ? k_exit_not_found : k_exit_cannot_start;
 }
 
+// Sets the variables that make NCCL record into the folder.
+void set_variables(const std::vector<model::Setting>& all) {
+  for (const char* name :
+       {"NCCLPROBE_CAPTURE_FOR", "NCCLPROBE_CAPTURE_LAST", "NCCLPROBE_CAPTURE_STEPS",
+        "NCCLPROBE_CAPTURE_EVERY", "NCCLPROBE_CAPTURE_CUDA"})
+    ::unsetenv(name); // of an earlier recording
+  for (const model::Setting& one : all)
+    ::setenv(one.name.c_str(), one.value.c_str(), 1);
+}
+
+// It starts whole jobs, so it cannot be one rank of a job itself.
+int verify(const RecordOptions& options, const Environment& environment, const fs::path& library) {
+  for (const char* name : k_rank_variables)
+    if (!value_of(environment, name).empty())
+      return give_up(
+          {Errc::invalid_argument,
+           fmt::format("--verify starts whole jobs, and {} says that this is one rank", name),
+           "write the launcher after --: ncclprobe record --verify tuned/ -- mpirun ..."});
+  auto prepare = [&](const fs::path& folder) -> Result<void> {
+    NCCLPROBE_TRY(make_capture_folder(folder, job_name(environment), library, options.overwrite));
+    return {};
+  };
+  auto become_recorded = [&](const fs::path& folder, std::vector<std::string> command) {
+    std::error_code ignored;
+    set_variables(variables(options, environment, fs::absolute(folder, ignored)));
+    ::setenv("NCCLPROBE_CAPTURE_QUIET", "1", 1);
+    return become(std::move(command));
+  };
+  return verify_command(options, prepare, become_recorded);
+}
+
 } // namespace
 
 int record_command(const fs::path& program_folder, const Environment& environment,
@@ -142,25 +175,23 @@ int record_command(const fs::path& program_folder, const Environment& environmen
     return give_up(library.error());
   if (const auto alone = check_other_plugin(environment); !alone)
     return give_up(alone.error());
+  if (options.verify)
+    return verify(options, environment, *library);
   const auto folder =
       make_capture_folder(options.folder, job_name(environment), *library, options.overwrite);
   if (!folder)
     return give_up(folder.error());
-  for (const char* name :
-       {"NCCLPROBE_CAPTURE_FOR", "NCCLPROBE_CAPTURE_LAST", "NCCLPROBE_CAPTURE_STEPS",
-        "NCCLPROBE_CAPTURE_EVERY", "NCCLPROBE_CAPTURE_CUDA"})
-    ::unsetenv(name); // of an earlier recording
+  const std::vector<model::Setting> all = variables(options, environment, *folder);
+  set_variables(all);
   std::string exports;
-  for (const model::Setting& one : variables(options, environment, *folder)) {
+  for (const model::Setting& one : all)
     exports += fmt::format("export {}={}\n", one.name, base::shell_word(one.value));
-    ::setenv(one.name.c_str(), one.value.c_str(), 1);
-  }
   if (options.print_environment)
     return show(exports, base::k_exit_ok);
   ::setenv("NCCLPROBE_CAPTURE_QUIET", "1", 1); // this says it for the plugin
   if (speaks(environment))
     spdlog::info("recording NCCL's operations ({}) into {}; view them with ncclprobe report {}/",
-                 options.level, folder->string(), base::shell_word(folder->string()));
+                 level_of(options), folder->string(), base::shell_word(folder->string()));
   if (options.cuda && speaks(environment))
     say_cuda(options, environment);
   return become(options.command);

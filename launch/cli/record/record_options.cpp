@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "analysis/promise/promise.h"
 #include "base/exit_code.h"
 #include "base/units.h"
 #include "launch/cli/common/common_options.h"
@@ -61,6 +62,8 @@ Usage record_usage(RecordOptions& into) {
             "all hosts write to one folder"},
            {"ncclprobe record --cuda -- torchrun --nproc-per-node 8 train.py",
             "computing and overlap too, in 5 steps of every 100"},
+           {"ncclprobe record --verify tuned/ -- torchrun --nproc-per-node 8 train.py",
+            "does the job gain what ncclprobe tune promised?"},
            {"ncclprobe record --last 30s -- ./train", "what happened before a crash or a hang"},
            {"eval \"$(ncclprobe record --print-env -o job)\"",
             "sets the variables in this shell, for a launcher that cannot be wrapped"}},
@@ -69,6 +72,9 @@ Usage record_usage(RecordOptions& into) {
                  "bad arguments, the folder already holds a capture, or another "
                  "profiler plugin is set"},
                 {base::k_exit_environment, "the plugin is not beside ncclprobe"},
+                {base::k_exit_nothing, "--verify: the command fails without the settings"},
+                {base::k_exit_regression, "--verify: the promise is not kept"},
+                {base::k_exit_undecided, "--verify: not decided"},
                 {126, "the command cannot be started"},
                 {127, "the command was not found"}},
       .options = joined(
@@ -76,7 +82,8 @@ Usage record_usage(RecordOptions& into) {
                    "Folder for the capture, shared by all ranks", {.also = "-o"}),
             option("level", "LEVEL", into.level, choice_words({"operations", "kernels", "full"}),
                    "operations: what NCCL was called for, and when; kernels: also when it ran on "
-                   "the GPU; full: also NCCL's proxy steps and the network"),
+                   "the GPU; full: also NCCL's proxy steps and the network",
+                   {.initial = "kernels; with --verify operations"}),
             option("for", "TIME", into.for_ns, whole_milliseconds(),
                    "Stop recording after this time", {.example = "60s", .excludes = {"last"}}),
             option("last", "TIME", into.last_ns, whole_milliseconds(),
@@ -95,6 +102,12 @@ Usage record_usage(RecordOptions& into) {
                    "Do not stop: record kernels in --steps of every M steps, NCCL's operations in "
                    "all",
                    {.example = "100", .needs = {"steps", "cuda"}}),
+            option("verify", "TUNED", into.verify, path_words("tuned/"),
+                   "Run the command without and with the settings in this folder, in turns, and "
+                   "say whether the job gains what they promise",
+                   {.excludes = {"for", "last", "cuda", "print-env"}}),
+            option("repeats", "N", into.repeats, number_words(analysis::k_least_pairs, 1000),
+                   "Pairs of runs; a verdict needs at least 3", {.needs = {"verify"}}),
             flag("print-env", into.print_environment,
                  "Print the variables as lines for a shell instead of starting a command"),
             force_option(into.overwrite, "Replace the capture in the folder"),

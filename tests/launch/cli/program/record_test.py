@@ -13,7 +13,7 @@ import sys
 import unittest
 
 from played_nccl import PLUGIN
-from program_test_case import BIN, ProgramTest, mpirun
+from program_test_case import BIN, ProgramTest, mpirun, read_json
 
 LIBRARY = "libncclprobe-profiler.so"
 
@@ -26,14 +26,17 @@ rank = int(os.environ.get("OMPI_COMM_WORLD_RANK", "0"))
 """ + PLUGIN + r"""
 def now():
     return c.c_uint64(time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW))
+step_ns = int(os.environ.get("PLAYED_STEP_NS", "0")) # of the GPU's clock, whatever the host's says
+def gpu(step, more_ns):
+    return c.c_uint64(10**9 + step * step_ns + more_ns) if step_ns else now()
 context, handle, mask = c.c_void_p(), c.c_void_p(), c.c_int()
 assert init(c.byref(context), 42, c.byref(mask), b"job", 1, ranks, rank, None) == 0
 for i in range(count):
     one = Collective(2, None, 0, i, b"AllReduce", None, None, 1024, 0, b"ncclFloat32", 2, 16, b"RING", b"SIMPLE")
     assert start(context, c.byref(handle), c.byref(one)) == 0 and stop(handle) == 0
     if handle:
-        assert start(context, c.byref(handle), c.byref(Channel(64, handle, 0, 0, 1, now()))) == 0
-        assert enter(handle, 22, c.byref(now())) == 0 and stop(handle) == 0
+        assert start(context, c.byref(handle), c.byref(Channel(64, handle, 0, 0, 1, gpu(i, 0)))) == 0
+        assert enter(handle, 22, c.byref(gpu(i, 1000))) == 0 and stop(handle) == 0
     time.sleep(rest)
 if end == "kill":
     time.sleep(1) # five times the writer's period
@@ -117,6 +120,46 @@ class Record(ProgramTest):
         self.assertEqual(sequences, list(range(sequences[0], 1500)))
         self.assertEqual(self.findings("ring")["recorder"]["kept"], "the last 100 ms")
         self.assertEqual(len(list((self.folder / "ring").glob("*.spool"))), 4)
+
+    def test_a_promise_of_tuned_settings_is_verified_with_the_job(self):
+        tuned = self.folder / "tuned"
+        tuned.mkdir()
+
+        def verified(settings, code, folder, promise="# gain: 1.500x the default's speed\n# interval: 1.400 to 1.600\n"):
+            (tuned / "settings.sh").write_text(promise + settings)
+            done = self.job("--verify", "tuned", "--repeats", "3", "--level", "kernels", "-o", folder, count=20,
+                            PLAYED_STEP_NS="3000000")
+            self.assertEqual(done.returncode, code, done.stderr)
+            result = self.folder / folder / "verify.json"
+            return read_json(result.read_text()) if result.exists() else done.stderr
+
+        kept = verified("export PLAYED_STEP_NS=2000000\n", 0, "kept")
+        self.assertEqual(kept["verdict"], "kept")
+        self.assertAlmostEqual(kept["speed"], 1.5, delta=0.01)
+        self.assertEqual([(run["pair"], run["settings"], run["step_ms"]) for run in kept["runs"]],
+                         [(1, "without", 3), (1, "with", 2), (2, "with", 2), (2, "without", 3),
+                          (3, "without", 3), (3, "with", 2)])
+        self.assertEqual(self.operations("kept/2-with"), {0: 20})
+        self.assertEqual(verified("unset NOTHING\n", 10, "no-gain")["verdict"], "no_gain")
+        fails = verified("export NCCL_PROFILER_PLUGIN=/no/such/library\n", 10, "fails")
+        self.assertEqual((fails["verdict"], len(fails["runs"])), ("fails", 2))
+        self.assertIn("names no gain", verified("export A=1\n", 2, "no-promise", promise=""))
+
+    def test_what_cannot_be_verified_is_refused(self):
+        (self.folder / "tuned").mkdir()
+        (self.folder / "tuned/settings.sh").write_text("# gain: 1.1x\n# interval: 1.0 to 1.2\nexport A=1\n")
+        for arguments, code, words, environment in (
+                (["--verify", "none", "--", "true"], 2, "settings.sh cannot be read", {}),
+                (["--verify", "tuned", "--repeats", "2", "--", "true"], 2, "repeats", {}),
+                (["--repeats", "3", "--", "true"], 2, "verify", {}),
+                (["--verify", "tuned", "--", "false"], 4, "fails without the settings", {}),
+                (["--verify", "tuned", "--", "true"], 2, "this is one rank", {"RANK": "0"}),
+                (["-o", "empty", "--verify", "tuned", "--repeats", "3", "--", "true"], 11, "", {})):
+            with self.subTest(arguments):
+                done = self.run_program("record", *arguments, **environment)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(words, " ".join(done.stderr.split()))
+        self.assertIn("recorded anything", (self.folder / "empty/verify.json").read_text())
 
     def test_what_cannot_be_recorded_is_refused(self):
         for arguments, code, words, environment in (
