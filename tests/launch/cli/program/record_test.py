@@ -127,7 +127,7 @@ class Record(ProgramTest):
 
         def verified(settings, code, folder, promise="# gain: 1.500x the default's speed\n# interval: 1.400 to 1.600\n"):
             (tuned / "settings.sh").write_text(promise + settings)
-            done = self.job("--verify", "tuned", "--repeats", "3", "--level", "kernels", "-o", folder, count=20,
+            done = self.job("--verify", "tuned", "--repeats", "3", "--level", "kernels", "-o", folder, count=400,
                             PLAYED_STEP_NS="3000000")
             self.assertEqual(done.returncode, code, done.stderr)
             result = self.folder / folder / "verify.json"
@@ -139,7 +139,7 @@ class Record(ProgramTest):
         self.assertEqual([(run["pair"], run["settings"], run["step_ms"]) for run in kept["runs"]],
                          [(1, "without", 3), (1, "with", 2), (2, "with", 2), (2, "without", 3),
                           (3, "without", 3), (3, "with", 2)])
-        self.assertEqual(self.operations("kept/2-with"), {0: 20})
+        self.assertEqual(self.operations("kept/2-with"), {0: 400})
         self.assertEqual(verified("unset NOTHING\n", 10, "no-gain")["verdict"], "no_gain")
         fails = verified("export NCCL_PROFILER_PLUGIN=/no/such/library\n", 10, "fails")
         self.assertEqual((fails["verdict"], len(fails["runs"])), ("fails", 2))
