@@ -13,6 +13,7 @@
 #include "model/cell_label.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace ncclprobe::analysis {
@@ -221,11 +222,18 @@ bool in_a_cell(const TrialRecord& trial) {
                      [](const auto& worker) { return worker.last_cell >= 0; });
 }
 
+bool began_with_nccl(const TrialRecord& trial) {
+  constexpr std::array<std::string_view, 3> k_before{"", "spawned", "started"};
+  return std::any_of(trial.workers.begin(), trial.workers.end(), [&](const auto& worker) {
+    return std::ranges::find(k_before, worker.last_phase) == k_before.end();
+  });
+}
+
 // What the reader can do. Only advice that holds for any cause, or that the evidence supports.
 std::string advice(const TrialRecord& trial, std::string_view backend) {
   bool nvidia = backend == "nvidia";
   std::string speak =
-      nvidia && !output_contains(trial, "NCCL INFO")
+      nvidia && began_with_nccl(trial) && !output_contains(trial, "NCCL INFO")
           ? "Run this setting alone with NCCL_DEBUG=INFO in the environment: NCCL's "
             "messages are then stored with the trial."
           : "";

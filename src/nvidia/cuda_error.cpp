@@ -54,7 +54,8 @@ Error cuda_error(cudaError_t code) {
     return {Errc::unavailable, "the GPUs are not ready: " + words,
             "on machines with NVSwitch, the service nvidia-fabricmanager must run"};
   case cudaErrorMemoryAllocation:
-    return {Errc::unavailable, "the GPU has too little free memory: " + words, ""};
+    return {Errc::unavailable, "the GPU has too little free memory: " + words,
+            "nvidia-smi lists the processes that use its memory; else measure smaller --sizes"};
   case cudaErrorNoKernelImageForDevice:
   case cudaErrorUnsupportedPtxVersion:
     return {Errc::unsupported, "this build has no code for this GPU: " + words,

@@ -29,3 +29,20 @@ TEST_CASE("steps that failed are named by their ranks and parts, not by bytes") 
                                      "ranks, compute alone: failed") &&
                        !ContainsSubstring("6230444800") && !ContainsSubstring("ddp_step"));
 }
+
+TEST_CASE("NCCL's messages are advised only if a worker came to NCCL") {
+  for (const auto& [phase, told] : {std::pair{"started", false}, {"communicator_init", true}}) {
+    CAPTURE(phase);
+    RunBuilder run(1);
+    run.header.backend = "nvidia";
+    auto trial = run.trial();
+    trial->outcome = {model::OutcomeKind::failed, "cudaSetDevice failed", {0}};
+    for (model::WorkerRecord& worker : trial->workers)
+      worker.last_phase = phase;
+
+    const std::string text = text_of(analysis::problem_report(run));
+
+    CHECK_THAT(text, ContainsSubstring("cudaSetDevice failed"));
+    CHECK((text.find("NCCL_DEBUG=INFO") != std::string::npos) == told);
+  }
+}
