@@ -266,7 +266,7 @@ Report bisect_report(const Bisection& all) {
         {.key = "choices", .title = "How the library ran it", .blocks = {View{.table = choices}}});
   const auto bad = all.search.first_bad();
   report.data = {{"schema", "ncclprobe.bisect"},
-                 {"version", 1},
+                 {"schema_version", 1},
                  {"library", all.library},
                  {"cell", all.cell},
                  {"versions", all.versions},

@@ -393,7 +393,7 @@ Report comparison_report(std::shared_ptr<const std::vector<JudgedComparison>> co
       rows.push_back(row);
   }
   whole.data = {
-      {"schema", "ncclprobe.comparison"}, {"version", 1}, {"comparisons", std::move(list)}};
+      {"schema", "ncclprobe.comparison"}, {"schema_version", 1}, {"comparisons", std::move(list)}};
   whole.rows = cell_table(std::move(rows));
   whole.figures.push_back(std::move(comparisons));
   return whole;

@@ -125,8 +125,8 @@ Report history_report(std::shared_ptr<const History> history) {
                                "Changes: speed after against before, up to the next change",
                                {View{.table = changes, .most_rows = k_rows_shown}}});
   report.data = {
-      {"schema", "ncclprobe.history"},     {"version", 1},       {"runs", history->runs.size()},
-      {"other_runs", history->other_runs}, {"changes", changes}, {"values", values}};
+      {"schema", "ncclprobe.history"},     {"schema_version", 1}, {"runs", history->runs.size()},
+      {"other_runs", history->other_runs}, {"changes", changes},  {"values", values}};
   report.rows = values;
   report.figures.push_back(std::move(history));
   return report;

@@ -343,7 +343,7 @@ Report fleet_report(const Checked& given) {
   report.sections.push_back(command_section(commands));
   report.data = {
       {"schema", "ncclprobe.fleet_check"},
-      {"version", k_fleet_check_version},
+      {"schema_version", k_fleet_check_version},
       {"synthetic", checked.backend == "synthetic"},
       {"backend", checked.backend},
       {"counts", Object{{"nodes", checked.options.nodes},

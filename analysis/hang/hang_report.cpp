@@ -255,7 +255,7 @@ Report hang_report(const std::vector<Source>& given, const std::vector<std::stri
       .title = "Hang",
       .sections = std::move(sections),
       .data = {{"schema", "ncclprobe.hang"},
-               {"version", 1},
+               {"schema_version", 1},
                {"sources", names},
                {"cause", verdict.cause},
                {"communicator", call == nullptr ? Value() : Value(job.groups[call->group].name)},

@@ -274,7 +274,7 @@ Report procurement_report(const Procurement& all) {
                  "equal processes differ by. Limits are compared end to end. Between the two "
                  "prices of an interval, the 95% interval of the ratio of costs contains 1."}}});
   report.data = {{"schema", "ncclprobe.procurement"},
-                 {"version", k_procurement_version},
+                 {"schema_version", k_procurement_version},
                  {"synthetic", synthetic},
                  {"nodes", nodes_value(all)},
                  {"steps", entries},

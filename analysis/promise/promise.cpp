@@ -168,7 +168,7 @@ Report promise_report(const Verification& all) {
                              .blocks = {View{.table = runs}}});
   report.data = {
       {"schema", "ncclprobe.verify"},
-      {"version", 1},
+      {"schema_version", 1},
       {"verdict", verdict},
       {"settings", all.settings},
       {"promised", six_digits(all.promise.speed)},

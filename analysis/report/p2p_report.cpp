@@ -265,7 +265,7 @@ Report p2p_report(const RunSummary& run) {
                                 {{"finished_trials", run.trials.size()}});
   Report report{.sections = {heading_section(run), wrong_data_section(run)},
                 .data = {{"schema", "ncclprobe.p2p"},
-                         {"version", k_p2p_report_version},
+                         {"schema_version", k_p2p_report_version},
                          {"synthetic", is_synthetic(run)},
                          {"imported", !run.header.imported.empty()},
                          {"run", std::move(about)},

@@ -319,7 +319,7 @@ Report prediction_report(const Prediction& prediction) {
   }
   Report report{
       .data = {{"schema", "ncclprobe.prediction"},
-               {"version", k_prediction_version},
+               {"schema_version", k_prediction_version},
                {"synthetic", prediction.synthetic},
                {"workload", base.request.pattern},
                {"model", base.request.model.name},

@@ -47,7 +47,7 @@ Section outlook_section(const RunFigures& figures) {
 
 Report begin_report(const RunSummary& run) {
   return {.data = {{"schema", "ncclprobe.report"},
-                   {"version", k_json_report_version},
+                   {"schema_version", k_json_report_version},
                    {"synthetic", is_synthetic(run)},
                    {"imported", !run.header.imported.empty()}}};
 }

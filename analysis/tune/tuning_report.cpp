@@ -349,7 +349,7 @@ std::vector<std::size_t> telling_rows(const search::Outcome& outcome) {
 Object data_of(const Tuning& tuning, const TablePtr& targets, const TablePtr& candidates) {
   const search::Outcome& outcome = tuning.outcome;
   Object data{{"schema", "ncclprobe.tuning"},
-              {"version", 1},
+              {"schema_version", 1},
               {"recommended", is_recommended(tuning)},
               {"settings", without_removed(tuning.delivered)},
               {"remove", removed_variables(tuning.delivered)},

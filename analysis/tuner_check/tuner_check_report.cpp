@@ -106,7 +106,7 @@ Report tuner_check_report(const std::filesystem::path& path, const tuning::Table
   section.blocks.emplace_back(Code{{fmt::format("export NCCLPROBE_TUNER_TABLE='{}'", reference)}});
   return {.sections = {section},
           .data = {{"schema", "ncclprobe.tuner_check"},
-                   {"version", 1},
+                   {"schema_version", 1},
                    {"machine", known(header.machine)},
                    {"gpu", known(header.gpu)},
                    {"nccl", known(header.nccl)},

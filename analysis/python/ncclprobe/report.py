@@ -55,7 +55,7 @@ def read_report(path, run_id, program=None):
         report = json.loads(done.stdout)
     except ValueError as error:
         raise Error("its output is no JSON", program, f"is this {PROGRAM}?") from error
-    if report.get("version") != VERSION:
+    if report.get("schema_version") != VERSION:
         raise Error(f"its reports have version {report.get('version')}; this package reads {VERSION}", program,
                     "install the Python package of the same ncclprobe")
     if report["run"]["run_id"] != run_id:

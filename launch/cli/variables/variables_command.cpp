@@ -109,7 +109,7 @@ analysis::Report report_of(std::vector<Row> rows, int version) {
       section.blocks.emplace_back(analysis::Text{"", row.meaning});
   return {.sections = {section},
           .data = {{"schema", "ncclprobe.variables"},
-                   {"version", 1},
+                   {"schema_version", 1},
                    {"nccl", workload::nccl_version_text(version)},
                    {"variables", table.table()}},
           .rows = table.table()};

@@ -301,7 +301,7 @@ TEST_CASE("JSON names its schema and is complete") {
   auto json = nlohmann::json::parse(render_report(failures_run(), Format::json));
 
   CHECK(json["schema"] == "ncclprobe.report");
-  CHECK(json["version"] == 1);
+  CHECK(json["schema_version"] == 1);
   CHECK(json["run"]["complete"] == true);
   CHECK(json["problems"].size() == 6);
   CHECK(json["problems"][0]["failed_ranks"].size() == 4);
