@@ -14,7 +14,7 @@ packages_build=(
   libopenmpi-dev openmpi-bin
   libhdf5-dev
   libgloo-dev
-  libdeflate-dev libprotozero-dev
+  libdeflate-dev libprotozero-dev libdw-dev
   libhwloc-dev libpugixml-dev
   libfmt-dev libspdlog-dev libexpected-dev
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libboost-dev libeigen3-dev

@@ -268,6 +268,7 @@ Job CapturedCalls::take() {
                     rank->origin.host,
                     rank->origin.process,
                     rank->origin.state,
+                    rank->origin.here,
                     known_until_ns[rank->origin.boot],
                     {}};
     for (Operation& operation : rank->operations)

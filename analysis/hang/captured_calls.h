@@ -25,6 +25,7 @@ struct SpoolOrigin {
   std::uint32_t process = 0;
   std::uint64_t started_ns = 0; // CLOCK_REALTIME
   ProcessState state = ProcessState::unknown;
+  std::int64_t here = 0;   // RankCalls::here
   std::int64_t now_ns = 0; // of a living process: the clock of its rows, now
 };
 

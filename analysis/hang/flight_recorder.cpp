@@ -151,7 +151,7 @@ Result<void> FlightRecorderCalls::add(const std::string& file, const Pickle& dum
     ranks_of[text_of(config.key(i))] =
         numbers_in(config.item(i).field("ranks").text().value_or(""));
   last_ns_ = std::max(last_ns_, written_ns);
-  RankCalls record{*rank, "", 0, ProcessState::unknown, 0, {}};
+  RankCalls record{.rank = *rank, .host = "", .calls = {}};
   std::map<std::pair<std::size_t, std::uint64_t>, std::uint64_t> of_number; // coalesced operations
   std::map<std::tuple<std::size_t, CallKind, int>, std::uint64_t> messages;
   const std::size_t first = entries.size() > k_most_calls ? entries.size() - k_most_calls : 0;

@@ -190,7 +190,7 @@ bool hangs(const std::vector<Source>& sources) {
       sources, [](const Source& source) { return source.verdict.cause != Cause::none; });
 }
 
-Report hang_report(const std::vector<Source>& given, const std::vector<std::string>& ras) {
+Report hang_report(const std::vector<Source>& given, const LiveAnswers& live) {
   auto sources = std::make_shared<const std::vector<Source>>(given);
   auto first = std::ranges::find_if(
       *sources, [](const Source& source) { return source.verdict.cause != Cause::none; });
@@ -236,9 +236,14 @@ Report hang_report(const std::vector<Source>& given, const std::vector<std::stri
     sections.push_back({.key = "mismatches",
                         .title = "Ranks called different collectives",
                         .blocks = {View{.table = mismatched, .most_rows = k_most_rows}}});
-  if (!ras.empty()) {
+  const TablePtr stacks = stacks_table(live.stacks);
+  if (stacks->rows > 0)
+    sections.push_back({.key = "stacks",
+                        .title = "Where the processes of these ranks are now",
+                        .blocks = {main_threads(live.stacks, stacks)}});
+  if (!live.ras.empty()) {
     Code code;
-    for (const std::string& line : ras)
+    for (const std::string& line : live.ras)
       code.lines.push_back(base::printable(line));
     sections.push_back({.key = "ras", .title = "NCCL RAS", .blocks = {std::move(code)}});
   }
@@ -266,7 +271,8 @@ Report hang_report(const std::vector<Source>& given, const std::vector<std::stri
                {"waits_s", call == nullptr ? Value() : Value(seconds(verdict.waits_ns))},
                {"standings", standing},
                {"mismatches", mismatched},
-               {"ras", ras}},
+               {"stacks", stacks},
+               {"ras", live.ras}},
       .rows = standing,
       .figures = {sources}};
 }

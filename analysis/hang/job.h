@@ -58,8 +58,9 @@ enum class ProcessState { alive, gone, unknown };
 struct RankCalls {
   int rank = 0; // global
   std::string host;
-  std::int64_t process = 0; // its number; 0: unknown
+  std::int64_t process = 0; // its number in its container; 0: unknown
   ProcessState state = ProcessState::unknown;
+  std::int64_t here = 0; // the number by which this host knows it, if it is alive; 0: unknown
   std::int64_t known_until_ns = 0; // by the clock of its host: until then nothing else happened
   std::vector<Call> calls;         // in their order
 };

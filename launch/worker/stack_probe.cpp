@@ -3,6 +3,8 @@
 
 #include "launch/worker/stack_probe.h"
 
+#include "base/function_name.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -10,10 +12,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <execinfo.h>
-#include <memory>
 #include <thread>
 
 namespace ncclprobe::worker {
@@ -40,13 +40,6 @@ std::string file_name(const char* path) {
   return text.substr(text.find_last_of('/') + 1);
 }
 
-std::string function_name(const char* symbol) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> plain(
-      abi::__cxa_demangle(symbol, nullptr, nullptr, &status), std::free);
-  return status == 0 ? without_template_arguments(plain.get()) : symbol;
-}
-
 std::string frame_in_words(void* address, bool innermost) {
   // A return address may already belong to the next function.
   auto at = reinterpret_cast<std::uintptr_t>(address);
@@ -56,34 +49,12 @@ std::string frame_in_words(void* address, bool innermost) {
   if (found.dli_sname == nullptr)
     return fmt::format("{}+{:#x}", file_name(found.dli_fname),
                        at - reinterpret_cast<std::uintptr_t>(found.dli_fbase));
-  return fmt::format("{}+{:#x} ({})", function_name(found.dli_sname),
+  return fmt::format("{}+{:#x} ({})", base::function_name(found.dli_sname),
                      at - reinterpret_cast<std::uintptr_t>(found.dli_saddr),
                      file_name(found.dli_fname));
 }
 
 } // namespace
-
-std::string without_template_arguments(std::string_view name) {
-  constexpr std::string_view k_operator = "operator";
-  std::string kept;
-  int depth = 0;
-  for (const char c : name) {
-    const bool of_operator = // operator<, operator<<, operator->
-        depth == 0 && (kept.ends_with(k_operator) || kept.ends_with("operator<") ||
-                       kept.ends_with("operator>") || kept.ends_with("operator-"));
-    if (of_operator) {
-      kept += c;
-      continue;
-    }
-    if (c == '<' && depth++ == 0)
-      kept += "<>";
-    if (depth == 0)
-      kept += c;
-    if (c == '>' && depth > 0)
-      --depth;
-  }
-  return kept;
-}
 
 StackProbe::StackProbe() : thread_(pthread_self()) {
   // The first call loads libgcc and allocates, which a signal handler must not do.

@@ -5,12 +5,8 @@
 #include <chrono>
 #include <pthread.h>
 #include <string>
-#include <string_view>
 
 namespace ncclprobe::worker {
-
-// "std::map<>::find(int const&)": the arguments of templates fill lines and tell a reader nothing.
-std::string without_template_arguments(std::string_view name);
 
 // Shows where the thread that created it is, even if that thread is stuck in a system call or in a
 // loop of a library. A signal makes the thread store its own return addresses; the asking thread

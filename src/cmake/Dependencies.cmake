@@ -17,6 +17,7 @@ find_package(pugixml REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate) # chunks of traces
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+pkg_check_modules(DW REQUIRED IMPORTED_TARGET libdw) # stacks of other processes
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2) # expressions over other programs' logs, in linear time
 # SHA-256 of tuner tables. Static, because it also goes into a library that NCCL loads into any program.
 find_library(NETTLE_STATIC libnettle.a)

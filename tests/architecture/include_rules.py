@@ -20,6 +20,7 @@ VENDORS = {
     "cupti": r"cupti\w*\.h$|generated_cuda|nvtx3/|nvToolsExt",
     "nvml": r"nvml\w*\.h$",
     "cublas": r"cublas\w*\.h$",
+    "elfutils": r"elfutils/|libelf\.h$|gelf\.h$",
     "hwloc": r"hwloc\.h$|hwloc/",
     "boost": r"boost/",
     "eigen": r"Eigen/",

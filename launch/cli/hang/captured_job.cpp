@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/text_files.h"
 #include "launch/cli/files/recorded_spools.h"
+#include "launch/cli/hang/process_of_spool.h"
 
 #include <fmt/format.h>
 
@@ -22,46 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using analysis::hang::ProcessState;
-
-bool has_open(const fs::path& process, const fs::path& file) {
-  std::error_code trouble;
-  for (fs::directory_iterator at(process / "fd", trouble), end; !trouble && at != end;
-       at.increment(trouble)) {
-    std::error_code hidden;
-    if (fs::equivalent(at->path(), file, hidden))
-      return true;
-  }
-  return false;
-}
-
-// The number that a process has in its own container.
-std::string own_number(const fs::path& process) {
-  for (const std::string& line : base::lines_of(process / "status"))
-    if (line.starts_with("NSpid:"))
-      return base::words_of(line).back();
-  return "";
-}
-
-// The process of a spool has the number that is written there, in its container, and the file open.
-// A number alone may be another process's, and a forked child has the file open too.
-ProcessState state_of(std::uint32_t number, const fs::path& spool) {
-  const fs::path proc = "/proc";
-  const std::string wanted = std::to_string(number);
-  ProcessState state = ProcessState::gone;
-  std::error_code trouble;
-  for (fs::directory_iterator at(proc, trouble), end; !trouble && at != end;
-       at.increment(trouble)) {
-    if (own_number(at->path()) != wanted)
-      continue;
-    if (has_open(at->path(), spool))
-      return ProcessState::alive;
-    std::error_code hidden;
-    const fs::directory_iterator readable(at->path() / "fd", hidden);
-    if (hidden) // another user's
-      state = ProcessState::unknown;
-  }
-  return state;
-}
 
 template <std::size_t Size>
 std::string letters_of(const std::array<char, Size>& letters) {
@@ -94,12 +55,16 @@ Result<analysis::hang::Job> read_captured_job(const fs::path& folder) {
   // A process may have several, which follow each other.
   std::ranges::stable_sort(known, {}, [](const Spool& spool) { return spool.header.realtime_ns; });
   for (const auto& [path, header] : known) {
-    analysis::hang::SpoolOrigin origin{letters_of(header.host), letters_of(header.boot_id),
-                                       header.process,          header.realtime_ns,
-                                       ProcessState::unknown,   0};
+    analysis::hang::SpoolOrigin origin{.host = letters_of(header.host),
+                                       .boot = letters_of(header.boot_id),
+                                       .process = header.process,
+                                       .started_ns = header.realtime_ns};
     // Whether the process lives is looked at first: what it writes meanwhile is read.
-    if (!origin.boot.empty() && origin.boot == boot)
-      origin.state = state_of(header.process, path);
+    if (!origin.boot.empty() && origin.boot == boot) {
+      const SpoolProcess process = process_of_spool(header.process, path);
+      origin.state = process.state;
+      origin.here = process.here;
+    }
     if (origin.state == ProcessState::alive)
       origin.now_ns = base::monotonic_ns();
     calls.begin_file(std::move(origin));

@@ -3,6 +3,8 @@
 
 #include "launch/cli/hang/hang_command.h"
 
+#include "stacks/process_stacks.h"
+
 #include "analysis/hang/hang_report.h"
 #include "base/exit_code.h"
 #include "launch/cli/common/command_end.h"
@@ -18,6 +20,7 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_hang_command = "ncclprobe hang";
+constexpr std::size_t k_most_stacks = 8; // ranks of one job: each stops for a moment
 
 using analysis::hang::Job;
 using analysis::hang::Source;
@@ -38,6 +41,22 @@ std::vector<std::string> ras_lines(const HangOptions& options, const std::vector
   if (lines)
     return std::move(*lines);
   return options.ras.empty() ? std::vector<std::string>() : std::vector{lines.error().text()};
+}
+
+std::vector<analysis::hang::RankStacks> stacks_in(const std::vector<Source>& sources) {
+  std::vector<analysis::hang::RankStacks> all;
+  for (const Source& source : sources)
+    for (const std::size_t place : ranks_to_look_at(source.job, source.verdict, k_most_stacks)) {
+      const analysis::hang::RankCalls& rank = source.job.ranks[place];
+      analysis::hang::RankStacks& one = all.emplace_back();
+      one.rank = rank.rank;
+      one.process = rank.here;
+      if (auto threads = stacks::stacks_of(static_cast<pid_t>(rank.here)))
+        one.threads = std::move(*threads);
+      else
+        one.problem = threads.error().text();
+    }
+  return all;
 }
 
 Source judged(std::string name, Job job, std::int64_t least_ns) {
@@ -69,8 +88,9 @@ int hang_command(const HangOptions& options) {
   auto sources = read_sources(options);
   if (!sources)
     return complain_of_input(k_hang_command, sources.error());
-  return deliver(analysis::hang::hang_report(*sources, ras_lines(options, *sources)), options,
-                 analysis::hang::hangs(*sources) ? base::k_exit_hang : base::k_exit_ok);
+  return deliver(
+      analysis::hang::hang_report(*sources, {ras_lines(options, *sources), stacks_in(*sources)}),
+      options, analysis::hang::hangs(*sources) ? base::k_exit_hang : base::k_exit_ok);
 }
 
 } // namespace ncclprobe::cli

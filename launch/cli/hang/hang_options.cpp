@@ -14,6 +14,8 @@ constexpr const char* k_hang_about =
     "operation the ranks wait in, which ranks have not called it, and where ranks called different "
     "operations. Dumps are pickles; they are read as plain data, and nothing in them is "
     "executed.\n\n"
+    "Of ranks that others wait for, and that live on this host, it also shows where their threads "
+    "are. Each thread stops for some milliseconds and then goes on.\n\n"
     "NCCL reports an operation when it launches it. A rank that still connects to its peers has "
     "therefore not called it yet.";
 

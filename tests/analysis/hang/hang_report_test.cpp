@@ -15,8 +15,8 @@ using namespace ncclprobe::analysis::hang;
 
 namespace {
 
-Report report_of(const MadeJob& made, const std::vector<std::string>& ras = {}) {
-  return hang_report({{"job/", made.job, made.judged()}}, ras);
+Report report_of(const MadeJob& made, const LiveAnswers& live = {}) {
+  return hang_report({{"job/", made.job, made.judged()}}, live);
 }
 
 std::string id_of(const Report& report) {
@@ -55,6 +55,20 @@ MadeJob mismatched() {
   return made;
 }
 
+LiveAnswers answers() {
+  const std::vector<std::string> sleeps{"clock_nanosleep (libc.so.6)",
+                                        "step<>(int) (train)",
+                                        "main (train)",
+                                        "a (libc.so.6)",
+                                        "b (libc.so.6)",
+                                        "c (libc.so.6)",
+                                        "d (libc.so.6)"};
+  return {.ras = {"RAS: \x1b[31mlost"},
+          .stacks = {{2, 4711, "", {{4711, "train", sleeps}, {4712, "cuda\x1b[31m", {}}}},
+                     {3, 4720, "", {{4720, "train", {}}}},
+                     {4, 4730, "the stacks of process 4730 cannot be read: not allowed", {}}}};
+}
+
 } // namespace
 
 TEST_CASE("each verdict has its sentence") {
@@ -81,10 +95,22 @@ TEST_CASE("each verdict has its sentence") {
   CHECK(id_of(report_of(alone)) == "unmatched_message");
 }
 
+TEST_CASE("stacks are looked at of those for which others wait, if they live here") {
+  MadeJob made = living_rank();
+  CHECK(ranks_to_look_at(made.job, made.judged(), 8).empty()); // on another host
+  made.job.ranks[0].here = 4710;                               // waits
+  made.job.ranks[2].here = 4712;
+  CHECK(ranks_to_look_at(made.job, made.judged(), 8) == std::vector<std::size_t>{2});
+  CHECK(ranks_to_look_at(made.job, made.judged(), 0).empty());
+  MadeJob idle(2);
+  idle.job.ranks[1].here = 1;
+  CHECK(ranks_to_look_at(idle.job, idle.judged(), 8).empty());
+}
+
 TEST_CASE("a hang is shown with its evidence") {
   std::string text;
   for (const MadeJob& made : {missing_rank(), living_rank(), mismatched(), without_record()})
-    text += write_text(report_of(made, {"RAS: \x1b[31mlost"})) + "\n";
+    text += write_text(report_of(made, answers())) + "\n";
   support::check_golden("hang.txt", text);
 }
 
@@ -100,6 +126,6 @@ TEST_CASE("the JSON of a hang has the fields and types of its schema") {
   named.job.ranks[0].calls[0].protocol = "LL";
   named.job.ranks[0].calls[0].data_type.clear();
   for (const MadeJob& made : {MadeJob(2), missing_rank(), without_record(), mismatched(), named})
-    schema.add(written(report_of(made, {"RAS"}), Format::json));
+    schema.add(written(report_of(made, answers()), Format::json));
   support::check_document("docs/schemas/hang.json", schema.text("ncclprobe hang --format json"));
 }

@@ -16,7 +16,12 @@ MadeJob::MadeJob(int ranks) {
   std::vector<int> all;
   for (int rank = 0; rank < ranks; ++rank) {
     all.push_back(rank);
-    job.ranks.push_back({rank, "node", 100 + rank, ProcessState::alive, 100 * k_second_ns, {}});
+    job.ranks.push_back({.rank = rank,
+                         .host = "node",
+                         .process = 100 + rank,
+                         .state = ProcessState::alive,
+                         .known_until_ns = 100 * k_second_ns,
+                         .calls = {}});
   }
   group("world", all);
 }

@@ -4,6 +4,7 @@
 """A job that hangs is looked at while it stands and after it was killed. Its processes call the built profiler plugin as
 NCCL does."""
 
+import os
 import pathlib
 import pickle
 import socket
@@ -82,6 +83,12 @@ class Hang(ProgramTest):
         self.assertEqual(done.returncode, 13)
         self.assertLessEqual(alive.items(), verdict.items())
         self.assertEqual({row["process_state"] for row in verdict["standings"]}, {"alive"})
+        self.assertEqual({(row["rank"], row["process"]) for row in verdict["stacks"]}, {(2, self.started[2].pid)})
+        main = verdict["stacks"][0]
+        if os.geteuid() == 0: # others may be forbidden to look
+            self.assertTrue(any("nanosleep" in frame or "select" in frame for frame in main["frames"]), main)
+        else:
+            self.assertTrue(main["frames"] or "ptrace_scope" in main["problem"], main)
         time.sleep(2) # the plugin writes once a second what does not end
 
         self.stop_job()

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
-#include "launch/worker/stack_probe.h"
+#include "base/function_name.h"
 #include "support/catch.h"
 
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace ncclprobe {
 
-TEST_CASE("functions of a stack are shown without the arguments of templates") {
+TEST_CASE("functions are named without the arguments of templates") {
   const std::vector<std::pair<const char*, const char*>> names{
       {"main", "main"},
       {"std::map<std::pair<int, int>, int, std::less<std::pair<int, int> > >::find(int const&)",
@@ -21,7 +21,7 @@ TEST_CASE("functions of a stack are shown without the arguments of templates") {
       {"cut<off", "cut<>"},
   };
   for (const auto& [name, shown] : names)
-    CHECK(worker::without_template_arguments(name) == shown);
+    CHECK(base::without_template_arguments(name) == shown);
 }
 
 } // namespace ncclprobe
