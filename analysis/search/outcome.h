@@ -70,8 +70,9 @@ struct Disturbance {
 };
 
 struct Outcome {
-  bool complete = false; // the search ended by itself, and not at the budget
-  Decision settings;     // process parameters for all targets, by weight: the settings file
+  bool complete = false;       // the search ended by itself, and not at the budget
+  bool default_failed = false; // again and again, which ended the search
+  Decision settings;           // process parameters for all targets, by weight: the settings file
   // Of each target: the process parameters of `settings`, and in-process values of its own if they
   // are proven to gain over the settings alone. These are the rows of the tuner table.
   std::vector<Decision> table;

@@ -60,6 +60,13 @@ void RunningBlocks::learn(const TrialRequest& request, const TrialResult& result
   const Pending pending = *found;
   pending_.erase(found);
   progress_.spent_s += result.seconds;
+  if (fails_by_default(request, result)) {
+    ++default_failures_;
+    const TrialRequest& planned = blocks_[pending.block].planned[pending.trial];
+    if (!default_failed() && progress_.affordable({planned}))
+      this->request(planned, Cause::default_failed, pending.block, pending.trial);
+    return;
+  }
   MeasuredTrial& measured = blocks_[pending.block].trials[pending.trial].measured;
   for (std::size_t i = 0; i < request.cells.size() && i < result.cells.size(); ++i)
     if (result.cells[i].outcome == model::OutcomeKind::ok) {
@@ -68,6 +75,13 @@ void RunningBlocks::learn(const TrialRequest& request, const TrialResult& result
     }
   blame(request, result);
   ask_for_rest(pending, result);
+}
+
+bool RunningBlocks::fails_by_default(const TrialRequest& request, const TrialResult& result) const {
+  for (std::size_t i = 0; i < request.cells.size() && i < result.cells.size(); ++i)
+    if (request.cells[i].candidate == progress_.unset && is_failure(result.cells[i].outcome))
+      return true;
+  return false;
 }
 
 // The candidate of the cell that failed is to blame. If no cell of its process parameters ever
@@ -80,10 +94,6 @@ void RunningBlocks::blame(const TrialRequest& request, const TrialResult& result
       continue;
     const Candidate& guilty =
         works || request.process == progress_.unset ? request.cells[i].candidate : request.process;
-    if (guilty == progress_.unset) {
-      default_failed_ = true;
-      continue;
-    }
     if (progress_.failed.emplace(guilty, outcome).second)
       progress_.give_reason({.candidate = guilty,
                              .target = process_part(progress_.space, guilty) == guilty
@@ -102,8 +112,7 @@ void RunningBlocks::ask_for_rest(const Pending& pending, const TrialResult& resu
   const TrialRequest& asked = pending.request;
   const bool any_failed = std::ranges::any_of(
       result.cells, [](const CellResult& cell) { return is_failure(cell.outcome); });
-  if (!any_failed || default_failed_ ||
-      (asked.process != progress_.unset && !progress_.allowed(asked.process)))
+  if (!any_failed || (asked.process != progress_.unset && !progress_.allowed(asked.process)))
     return;
   TrialRequest rest = asked;
   rest.cells.clear();

@@ -15,7 +15,9 @@ namespace ncclprobe::analysis::search {
 //
 // A trial is disturbed if the default's trial before or after it is off: a disturbance began or
 // ended in between. Then the default alone is measured until it is as before, and the disturbed
-// trials again. If it stays off, this is its new level.
+// trials again. If it stays off, this is its new level. A trial in which the default itself fails
+// is repeated too: a program that runs without any setting can fail only by a disturbance. If that
+// happens again and again, nothing can be compared.
 class RunningBlocks {
 public:
   RunningBlocks(Progress& progress, std::vector<Disturbance>& disturbances)
@@ -27,7 +29,7 @@ public:
   void learn(const TrialRequest& request, const TrialResult& result);
   std::vector<Block> take();
   int trials() const { return next_id_; }
-  bool default_failed() const { return default_failed_; }
+  bool default_failed() const { return default_failures_ > k_most_default_failures; }
 
 private:
   struct Running {
@@ -45,6 +47,8 @@ private:
     std::size_t block = 0;
     std::size_t trial = 0;
   };
+  static constexpr int k_most_default_failures = 2;
+  bool fails_by_default(const TrialRequest& request, const TrialResult& result) const;
   void request(TrialRequest trial, Cause cause, std::size_t block, std::size_t place);
   void blame(const TrialRequest& request, const TrialResult& result);
   void ask_for_rest(const Pending& pending, const TrialResult& result);
@@ -63,7 +67,7 @@ private:
   std::set<std::size_t> disturbed_; // blocks that wait for the default
   std::vector<double> off_times_;   // the default's since then, while it is off
   int next_id_ = 0;
-  bool default_failed_ = false;
+  int default_failures_ = 0;
 };
 
 } // namespace ncclprobe::analysis::search

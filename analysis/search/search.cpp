@@ -58,6 +58,7 @@ public:
     const Judgement judgement = confirm_.judgement();
     Outcome out;
     out.complete = at_ == steps_.size() && progress_.complete;
+    out.default_failed = blocks_.default_failed();
     out.settings = judgement.settings;
     out.table = judgement.table;
     auto reasons = progress_.reasons;

@@ -26,8 +26,9 @@ enum class Stage {
 // Why a trial is requested.
 enum class Cause {
   planned,
-  default_off,   // again: the default's times near that trial were off
-  cells_not_run, // the cells that an earlier trial did not reach
+  default_off,    // again: the default's times near that trial were off
+  default_failed, // again: the default itself failed in it
+  cells_not_run,  // the cells that an earlier trial did not reach
 };
 
 struct CellRequest {

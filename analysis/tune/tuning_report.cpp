@@ -49,6 +49,10 @@ constexpr FindingKind k_nothing_compared{
     "nothing_compared", Severity::warning,
     "Nothing was compared: the trials of the default alone took {spent}, and the budget is "
     "{budget}. Give more time with --budget."};
+constexpr FindingKind k_default_failed{
+    "default_failed", Severity::error,
+    "Nothing can be compared: the default itself failed again and again. `ncclprobe report` of "
+    "the run file says why."};
 constexpr FindingKind k_would_try{"would_try", Severity::note,
                                   "Nothing was measured. Of {combinations} combinations for "
                                   "{targets}, a search tries what it can in at most {budget}."};
@@ -133,6 +137,8 @@ Section answer_section(const Tuning& tuning) {
           {"processes", tuning.proof->delivery_processes}}});
   } else if (!tuning.delivered.empty()) {
     findings.push_back({&k_not_confirmed, {{"settings", model::label_of(tuning.delivered)}}});
+  } else if (outcome.default_failed) {
+    findings.push_back({&k_default_failed});
   } else if (candidates_tried(outcome) == 0 && !outcome.complete) {
     findings.push_back({&k_nothing_compared,
                         {{"spent", base::format_duration(1e9 * outcome.seconds)},
@@ -149,7 +155,8 @@ Section answer_section(const Tuning& tuning) {
     if (!outcome.each_change_counts)
       findings.push_back({&k_not_left_out});
   }
-  if (tuning.measured && !outcome.complete && candidates_tried(outcome) > 0)
+  if (tuning.measured && !outcome.complete && !outcome.default_failed &&
+      candidates_tried(outcome) > 0)
     findings.push_back(
         {&k_unfinished,
          {{"left", static_cast<std::int64_t>(std::ranges::count(outcome.reasons, Fate::unfinished,

@@ -308,7 +308,23 @@ TEST_CASE("a search ends if the default itself fails") {
   surface.outcome = [](const Candidate&) { return model::OutcomeKind::crashed; };
   const Log log = logged(surface);
   CHECK(!log.outcome.complete);
+  CHECK(log.outcome.default_failed);
   CHECK(log.requests.size() <= 4);
+}
+
+TEST_CASE("a default that fails once is measured again, and nobody else is blamed") {
+  Surface surface = small_surface();
+  int trials_of_default = 0;
+  surface.outcome = [&](const Candidate& candidate) {
+    const bool fails = candidate == Candidate{0, 0, 0} && ++trials_of_default == 3;
+    return fails ? model::OutcomeKind::crashed : model::OutcomeKind::ok;
+  };
+  const Log log = logged(surface);
+  CHECK(log.outcome.complete);
+  CHECK(!log.outcome.default_failed);
+  CHECK(std::ranges::none_of(log.outcome.reasons,
+                             [](const Reason& one) { return one.fate == Fate::failed; }));
+  CHECK(std::ranges::count(log.requests, Cause::default_failed, &TrialRequest::cause) == 1);
 }
 
 TEST_CASE("a search refuses a space in which there is nothing to tune or to compare with") {

@@ -89,6 +89,8 @@ TEST_CASE("a search that is not complete and synthetic numbers are told") {
         std::vector<std::string>{"keep_defaults", "not_complete", "synthetic_numbers"});
   tuning.outcome.reasons.clear();
   CHECK(answers(tuning) == std::vector<std::string>{"nothing_compared", "synthetic_numbers"});
+  tuning.outcome.default_failed = true;
+  CHECK(answers(tuning) == std::vector<std::string>{"default_failed", "synthetic_numbers"});
 }
 
 TEST_CASE("of each variable of the environment, the report says what it does") {
