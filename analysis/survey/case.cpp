@@ -122,7 +122,8 @@ bool Case::looked_at() const {
 
 const model::HostSurvey* Case::host_of(const model::Survey& survey) const {
   for (const model::Survey& one : surveys)
-    if (one.host && one.inventory.boot_id == survey.inventory.boot_id)
+    if (one.host && one.inventory.boot_id == survey.inventory.boot_id &&
+        one.inventory.hostname == survey.inventory.hostname)
       return &*one.host;
   return nullptr;
 }

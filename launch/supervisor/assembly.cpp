@@ -25,14 +25,12 @@ Result<SupervisorReport> decode_report(const std::string& text) {
 }
 
 std::vector<int> host_numbers(const std::vector<SupervisorReport>& reports) {
-  std::vector<std::string> seen;
+  std::map<std::pair<std::string, std::string>, int> seen;
   std::vector<int> numbers;
-  for (const SupervisorReport& report : reports) {
-    auto found = std::ranges::find(seen, report.boot_id);
-    numbers.push_back(static_cast<int>(found - seen.begin()));
-    if (found == seen.end())
-      seen.push_back(report.boot_id);
-  }
+  for (const SupervisorReport& report : reports)
+    numbers.push_back(
+        seen.try_emplace({report.hostname, report.boot_id}, static_cast<int>(seen.size()))
+            .first->second);
   return numbers;
 }
 

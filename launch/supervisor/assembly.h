@@ -17,7 +17,7 @@ namespace ncclprobe::launch {
 // and come to the same conclusions.
 struct SupervisorReport {
   std::string hostname;
-  std::string boot_id; // same boot id = same host
+  std::string boot_id;
   std::string version; // ncclprobe's
   std::vector<std::string> arguments;
   // Variables of the inherited environment that can affect the result. They are compared, and not
@@ -33,7 +33,9 @@ NCCLPROBE_PARTLY_LENIENT_FIELDS(SupervisorReport, (hostname, boot_id, version, a
 std::string encode_report(const SupervisorReport& report);
 Result<SupervisorReport> decode_report(const std::string& text);
 
-// Number of each supervisor's host, in order of first appearance.
+// Number of each supervisor's host, in order of first appearance. As for NCCL (its getHostHash()),
+// a host is a name and a boot id: two pods on one node share the boot id, and do not share GPUs or
+// memory. NCCL_HOSTID is not followed, because it does not change which GPUs a process sees.
 std::vector<int> host_numbers(const std::vector<SupervisorReport>& reports);
 
 // Compares the launcher's size of the job with MPI's. `environment` is the inherited one. Errors:

@@ -24,13 +24,15 @@ inline constexpr int k_fan_out = 8;
 
 enum class Keep { no, yes };
 
+// soon: after all messages that have arrived. What is told meanwhile then shares a message.
+enum class When { now, soon };
+
 // What a supervisor sends to the leader. Reports with the same bytes become one on the way, with
 // the parts of all.
 struct Report {
   std::string bytes;
   int trial = 0;
   Parts parts{};
-  int parts_expected = 0; // of all ranks; complete reports are not held back for others
   Keep keep = Keep::yes;  // until later trials: it is sent again if a supervisor on the way is lost
 };
 
@@ -56,7 +58,7 @@ public:
   virtual void post(int to, std::string bytes) = 0;
   // Leader only: queues bytes for these supervisors, or for all, down the tree. Each gets them
   // once, in order, also if a supervisor on the way is lost later (Keep::yes).
-  virtual void tell(const RankSet& to, int trial, Keep keep, std::string bytes) = 0;
+  virtual void tell(const RankSet& to, int trial, Keep keep, When when, std::string bytes) = 0;
   // Queues bytes for the leader, up the tree. Supervisors on the way hold them for a moment and
   // combine what is alike.
   virtual void report(Report report) = 0;
@@ -88,6 +90,10 @@ public:
   virtual void leave() = 0;
   // Ends the whole job at once with this exit code; does not return.
   [[noreturn]] virtual void abort(int exit_code) = 0;
+
+  // Leader only: of the trial ordered last. Later runs of the same supervisors count on, because
+  // messages of earlier trials may still be under way.
+  int last_trial = 0;
 };
 
 // One supervisor, no MPI.

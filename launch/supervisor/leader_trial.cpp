@@ -48,12 +48,11 @@ std::chrono::nanoseconds all_deadlines(const model::TrialSpec& spec) {
 
 LeaderTrial::LeaderTrial(const model::TrialSpec& spec, const Layout& layout, int supervisors,
                          const SupervisorOptions& options, const ActiveClock& clock, Tell tell)
-    : spec_(spec), options_(options), clock_(clock), tell_(std::move(tell)),
+    : spec_(spec), layout_(layout), options_(options), clock_(clock), tell_(std::move(tell)),
       everybody_(0, supervisors), heartbeats_(supervisors), reports_(supervisors) {
-  for (const RankPlacement& placement : layout.of_trial(spec.launch_ranks).placements) {
+  for (const RankPlacement& placement : layout.of_trial(spec.launch_ranks).placements)
     supervisor_of_rank_.push_back(placement.supervisor);
-    host_of_rank_.push_back(layout.host_name(placement));
-  }
+  members_left_.insert(supervisor_of_rank_.begin(), supervisor_of_rank_.end());
 }
 
 void LeaderTrial::start() {
@@ -157,6 +156,8 @@ void LeaderTrial::on_report(int from, TrialReport report) {
   reports_[from] = std::move(report);
   reported_.insert(from);
   over_ = reported_.size() == reports_.size();
+  if (members_left_.erase(from) > 0 && members_left_.empty())
+    rest_due_ns_ = clock_.in(std::chrono::nanoseconds(spec_.teardown_deadline_ns));
   if (heartbeats_.expecting()) // reports arrive one after the other, and each may take long
     heartbeats_.expect();
 }
@@ -188,25 +189,40 @@ std::set<int> LeaderTrial::absent_from(const OpenExchange& open) const {
   return absent;
 }
 
+// Who keeps others waiting beyond a deadline.
+std::vector<LeaderTrial::Absent> LeaderTrial::absent() const {
+  std::vector<Absent> all;
+  for (const auto& [key, open] : exchanges_)
+    if (clock_.past(open.due_ns))
+      all.push_back({key == wire::k_leave_key ? WorkerPhase::teardown : WorkerPhase::started,
+                     absent_from(open)});
+  if (clock_.past(rest_due_ns_)) {
+    Absent rest{WorkerPhase::teardown, {}};
+    not_reported().each([&](int supervisor) { rest.who.insert(supervisor); });
+    all.push_back(std::move(rest));
+  }
+  return all;
+}
+
 // Ranks that wait in an exchange have no deadline of their own. The ranks that they wait for have
 // one, but if their host is cut off, nobody reports that it has passed. So the leader asks them
 // once it has.
 void LeaderTrial::look_for_absent() {
-  auto due = [this](const auto& entry) { return clock_.past(entry.second.due_ns); };
-  if (std::ranges::none_of(exchanges_, due))
+  const bool due =
+      clock_.past(rest_due_ns_) || std::ranges::any_of(exchanges_, [this](const auto& entry) {
+        return clock_.past(entry.second.due_ns);
+      });
+  if (!due)
     return heartbeats_.stop_expecting();
   const bool ask = heartbeats_.request_due();
-  for (const auto& [key, open] : exchanges_ | std::views::filter(due)) {
-    std::set<int> absent = absent_from(open);
+  for (Absent& some : absent()) {
     if (ask)
-      tell_(RankSet::of(absent), HeartbeatRequest{});
-    std::erase_if(absent, [&](int supervisor) {
+      tell_(RankSet::of(some.who), HeartbeatRequest{});
+    std::erase_if(some.who, [&](int supervisor) {
       return !heartbeats_.silent(supervisor, options_.cut_off_after);
     });
-    if (!absent.empty())
-      return cut_off(open.whole.key == wire::k_leave_key ? WorkerPhase::teardown
-                                                         : WorkerPhase::started,
-                     absent, "the other ranks wait, and {} no longer answer");
+    if (!some.who.empty())
+      return cut_off(some.phase, some.who, "the others wait, and {} no longer answer");
   }
 }
 
@@ -222,13 +238,10 @@ void LeaderTrial::on_lost(int supervisor) {
 void LeaderTrial::cut_off(WorkerPhase phase, const std::set<int>& absent, const char* what) {
   cut_off_.insert(absent.begin(), absent.end());
   Trouble trouble{.phase = phase};
-  std::set<int> others;
   for (std::size_t rank = 0; rank < supervisor_of_rank_.size(); ++rank)
     if (absent.contains(supervisor_of_rank_[rank]))
       trouble.ranks.push_back(static_cast<int>(rank));
-    else
-      others.insert(supervisor_of_rank_[rank]);
-  trouble.reason = fmt::format(fmt::runtime(what), name_all_but(others));
+  trouble.reason = fmt::format(fmt::runtime(what), names_of(RankSet::of(absent)));
   on_trouble(std::move(trouble));
 }
 
@@ -238,8 +251,8 @@ RankSet LeaderTrial::silent_for(std::chrono::nanoseconds time) const {
     return silent;
   std::set<int> asked; // before the stop, only the absent are
   if (!stop_sent_)
-    for (const auto& [key, open] : exchanges_)
-      asked.merge(absent_from(open));
+    for (Absent& some : absent())
+      asked.merge(some.who);
   for (int supervisor = 0; supervisor < std::ssize(reports_); ++supervisor)
     if ((stop_sent_ ? !reported_.contains(supervisor) : asked.contains(supervisor)) &&
         heartbeats_.silent(supervisor, time))
@@ -264,11 +277,24 @@ bool LeaderTrial::over_but_for(const std::set<int>& lost) const {
   return true;
 }
 
-std::string LeaderTrial::name_all_but(const std::set<int>& supervisors) const {
+RankSet LeaderTrial::not_reported() const {
+  RankSet rest;
+  for (int supervisor = 0; supervisor < std::ssize(reports_); ++supervisor)
+    if (!reported_.contains(supervisor))
+      rest.add(supervisor, supervisor + 1);
+  return rest;
+}
+
+std::string LeaderTrial::silent() const {
+  return names_of(not_reported());
+}
+
+// By their ranks of the launch: not all of them need to be in the trial.
+std::string LeaderTrial::names_of(const RankSet& supervisors) const {
   std::map<std::string, std::vector<int>> ranks_by_host;
-  for (std::size_t rank = 0; rank < supervisor_of_rank_.size(); ++rank)
-    if (!supervisors.contains(supervisor_of_rank_[rank]))
-      ranks_by_host[host_of_rank_[rank]].push_back(static_cast<int>(rank));
+  for (const RankPlacement& placement : layout_.placements)
+    if (supervisors.contains(placement.supervisor))
+      ranks_by_host[layout_.host_name(placement)].push_back(placement.rank);
   std::string words;
   for (const auto& [host, ranks] : ranks_by_host)
     words += fmt::format("{}{} on {}", words.empty() ? "" : ", ", name_ranks(ranks), host);

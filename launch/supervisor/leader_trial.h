@@ -48,7 +48,7 @@ public:
   // Supervisors that never reported: nothing more can be run with them.
   bool fleet_broken() const { return over_ && reported_.size() < reports_.size(); }
   // Their names: "the supervisors of ranks 2-3 on beta".
-  std::string silent() const { return name_all_but(reported_); }
+  std::string silent() const;
   // Only these supervisors have not reported yet.
   bool over_but_for(const std::set<int>& lost) const;
   const std::set<int>& reported() const { return reported_; }
@@ -69,18 +69,24 @@ private:
   void send_stop(Haste haste);
   void show_progress();
   void look_for_absent();
+  struct Absent {
+    WorkerPhase phase;
+    std::set<int> who;
+  };
+  std::vector<Absent> absent() const;
   void cut_off(WorkerPhase phase, const std::set<int>& absent, const char* what);
   std::set<int> absent_from(const OpenExchange& open) const;
   bool all_cut_off() const;
-  std::string name_all_but(const std::set<int>& supervisors) const;
+  std::string names_of(const RankSet& supervisors) const;
+  RankSet not_reported() const;
 
   model::TrialSpec spec_;
+  const Layout& layout_;
   const SupervisorOptions& options_;
   const ActiveClock& clock_;
   Tell tell_;
   RankSet everybody_;
   std::vector<int> supervisor_of_rank_;
-  std::vector<std::string> host_of_rank_;
   std::string started_utc_;
   std::int64_t started_ns_ = 0;
   std::optional<Trouble> cause_;
@@ -88,6 +94,8 @@ private:
   // When all deadlines have passed and nobody has reported it.
   std::int64_t backstop_ns_ = ActiveClock::k_never;
   std::int64_t reports_due_ns_ = ActiveClock::k_never;
+  // Of supervisors that have no rank in this trial, once all others have reported.
+  std::int64_t rest_due_ns_ = ActiveClock::k_never;
   bool stop_sent_ = false;
   bool over_ = false;
   bool shows_progress_ = false;
@@ -97,6 +105,7 @@ private:
   std::set<int> cut_off_; // known to be cut off before the stop
   std::vector<TrialReport> reports_;
   std::set<int> reported_;
+  std::set<int> members_left_; // supervisors with ranks in this trial that have not reported
   std::set<int> finished_;
   std::map<int, ProgressNote> progress_;
   std::optional<ProgressNote> shown_;

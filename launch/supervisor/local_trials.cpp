@@ -206,9 +206,10 @@ bool LocalTrials::forgotten() const {
 }
 
 bool LocalTrials::leader_overdue() const {
-  return (order_due_ns_ && clock_.past(*order_due_ns_)) ||
+  return (order_due_ns_ && clock_.past(*order_due_ns_)) || leader_lost_ns_ ||
          std::ranges::any_of(trials_, [this](const Numbered& one) {
-           return one.trial->state().exchange_overdue(clock_.now_ns());
+           const TrialState& state = one.trial->state();
+           return state.leader_lost_ns || state.exchange_overdue(clock_.now_ns());
          });
 }
 

@@ -54,6 +54,13 @@ bool RankSet::meets(int first, int end) const {
   return (after - bounds.begin()) % 2 == 1 || (after != bounds.end() && *after < end);
 }
 
+bool RankSet::meets(const RankSet& other) const {
+  for (std::size_t i = 0; i < other.bounds.size(); i += 2)
+    if (meets(other.bounds[i], other.bounds[i + 1]))
+      return true;
+  return false;
+}
+
 bool RankSet::sound(int size) const {
   if (bounds.size() % 2 != 0)
     return false;

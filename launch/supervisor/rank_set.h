@@ -32,6 +32,7 @@ struct RankSet {
   bool contains(int rank) const { return covers(rank, rank + 1); }
   bool covers(int first, int end) const;
   bool meets(int first, int end) const; // one rank at least is in both
+  bool meets(const RankSet& other) const;
   // What another process sent: is it ascending, and within [0, size)?
   bool sound(int size) const;
   template <typename Visit>

@@ -28,7 +28,7 @@ constexpr auto k_longest_turn = 2s;
 
 } // namespace
 
-void Supervisor::Impl::take(const ReceivedMessage& received, SupervisorMessage message) {
+void Supervisor::Impl::take(ReceivedMessage& received, SupervisorMessage message) {
   const int from = received.from;
   received.senders.each([&](int supervisor) {
     heartbeats.heard(supervisor);
@@ -59,9 +59,10 @@ void Supervisor::Impl::take(const ReceivedMessage& received, SupervisorMessage m
   } else if (std::holds_alternative<HeartbeatRequest>(message.body)) {
     if (fleet.rank() != k_leader)
       tell_leader(message.trial, Heartbeat{});
-    else if (received.direct)
+    else if (received.direct) { // the tree does not reach it
+      fleet.bypass(from);
       post(from, message.trial, Heartbeat{});
-    else
+    } else
       tell(received.senders, message.trial, Heartbeat{});
   } else {
     take_as_leader(received, std::move(message));
@@ -73,7 +74,7 @@ LeaderTrial* Supervisor::Impl::find(int number) {
   return found == leading.end() ? nullptr : &found->second;
 }
 
-void Supervisor::Impl::take_as_leader(const ReceivedMessage& received, SupervisorMessage message) {
+void Supervisor::Impl::take_as_leader(ReceivedMessage& received, SupervisorMessage message) {
   auto each_sender = [&](auto action) { received.senders.each(action); };
   auto* trouble = std::get_if<Trouble>(&message.body);
   if (trouble != nullptr && message.trial == k_whole_run) {
@@ -98,18 +99,22 @@ void Supervisor::Impl::take_as_leader(const ReceivedMessage& received, Superviso
   if (auto* note = std::get_if<ProgressNote>(&message.body))
     one->on_progress(received.senders, *note);
   if (std::holds_alternative<TrialReport>(message.body))
-    for (const auto& [bytes, supervisors] : received.parts)
-      supervisors.each(
-          [&](int supervisor) { one->on_report(supervisor, wire::unpack<TrialReport>(bytes)); });
+    while (!received.parts.empty()) { // thousands of reports: never all of them in two forms
+      const auto part = received.parts.extract(received.parts.begin());
+      part.mapped().each([&](int supervisor) {
+        one->on_report(supervisor, wire::unpack<TrialReport>(part.key()));
+      });
+    }
   if (std::holds_alternative<Finished>(message.body))
     each_sender([&](int from) { one->on_finished(from); });
 }
 
-// Signs of life and progress are soon repeated.
+// Signs of life are soon repeated. Thousands of groups may end their exchanges together.
 void Supervisor::Impl::tell(const RankSet& supervisors, int number, MessageBody body) {
   const bool passing =
       std::holds_alternative<Heartbeat>(body) || std::holds_alternative<HeartbeatRequest>(body);
-  fleet.tell(supervisors, number, passing ? Keep::no : Keep::yes,
+  const When when = std::holds_alternative<ExchangeWhole>(body) ? When::soon : When::now;
+  fleet.tell(supervisors, number, passing ? Keep::no : Keep::yes, when,
              encode(SupervisorMessage{number, std::move(body)}));
 }
 
@@ -129,9 +134,12 @@ void Supervisor::Impl::bypass_silent() {
     for (int supervisor = 0; supervisor < fleet.size(); ++supervisor)
       if (storing(supervisor) && heartbeats.silent(supervisor, options.cut_off_after))
         silent.add(supervisor, supervisor + 1);
-  next_bypass_ns = now_ns + std::chrono::nanoseconds(options.cut_off_after).count() / 5;
-  if (!silent.empty())
-    fleet.bypass(silent);
+  next_bypass_ns = now_ns + std::chrono::nanoseconds(options.cut_off_after).count() / 10;
+  if (silent.empty())
+    return;
+  fleet.bypass(silent);
+  // Below a lost one may be another lost one. Who is asked now is heard before the next look.
+  tell(silent, fleet.last_trial, HeartbeatRequest{});
 }
 
 bool Supervisor::Impl::take_messages() {
@@ -223,8 +231,8 @@ void Supervisor::Impl::watch_leader() {
     return;
   }
   if (heartbeats.request_due()) {
-    // If no answer comes, a supervisor in between may be lost.
-    if (heartbeats.silent(k_leader, options.leader_silence / 2))
+    // If no answer comes, a supervisor in between may be lost. The leader then adopts this one.
+    if (heartbeats.silent(k_leader, options.leader_silence / 4))
       post(k_leader, k_whole_run, HeartbeatRequest{});
     else
       tell_leader(k_whole_run, HeartbeatRequest{});
@@ -234,7 +242,7 @@ void Supervisor::Impl::watch_leader() {
 }
 
 void Supervisor::Impl::begin(const model::TrialSpec& spec) {
-  int number = ++last_number;
+  int number = ++fleet.last_trial;
   announced.reset();
   auto [one, fresh] = leading.try_emplace(
       number, spec, layout, fleet.size(), options, active,
@@ -246,7 +254,7 @@ void Supervisor::Impl::announce(const model::TrialSpec& spec) {
   if (announced == spec)
     return;
   announced = spec;
-  tell_all(last_number + 1, Prepare{model::write_json(spec)});
+  tell_all(fleet.last_trial + 1, Prepare{model::write_json(spec)});
 }
 
 // Starts the next trial before this one's processes are gone.
@@ -324,7 +332,7 @@ model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
     upcoming = {};
   bool traced = spec.trace != model::TraceLevel::off;
   if (traced)
-    impl.tell_all(impl.last_number, CompareClocks{});
+    impl.tell_all(impl.fleet.last_trial, CompareClocks{});
   if (!impl.leading.empty() && impl.leading.begin()->second.spec() != spec)
     impl.abandon_ahead();
   if (impl.leading.empty())

@@ -25,7 +25,7 @@ struct Supervisor::Impl {
         local(layout, fleet.rank(), options, active,
               [this](int number, MessageBody body) { tell_leader(number, std::move(body)); }),
         heartbeats(fleet.size()), fetch([this](int supervisor, MessageBody body) {
-          post(supervisor, last_number, std::move(body));
+          post(supervisor, fleet.last_trial, std::move(body));
         }) {
     adopt_orphans();
   }
@@ -43,8 +43,8 @@ struct Supervisor::Impl {
   // event.
   void turn();
   bool take_messages();
-  void take(const ReceivedMessage& received, SupervisorMessage message);
-  void take_as_leader(const ReceivedMessage& received, SupervisorMessage message);
+  void take(ReceivedMessage& received, SupervisorMessage message);
+  void take_as_leader(ReceivedMessage& received, SupervisorMessage message);
   void bypass_silent();
   LeaderTrial* find(int number);
   void begin(const model::TrialSpec& spec);
@@ -90,7 +90,6 @@ struct Supervisor::Impl {
   FileFetch fetch;             // of traces
   std::set<int> traces_stored; // supervisors that have stored their part of the current trace
   int storing_number = 0;      // of that trial; 0: of none
-  int last_number = 0;         // of the trial ordered last
   std::int64_t next_bypass_ns = 0;
   std::map<int, LeaderTrial> leading; // by number: the one that run() waits for, the one ahead
   std::optional<model::TrialSpec> announced; // to be prepared for the next number

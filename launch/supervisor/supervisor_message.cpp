@@ -83,7 +83,6 @@ Report make_report(int supervisor, SupervisorMessage message) {
   if (auto* part = std::get_if<ExchangePart>(&body)) {
     for (auto& [rank, bytes] : std::exchange(part->exchange.contributions, {}))
       report.parts[bytes].add(rank, rank + 1);
-    report.parts_expected = static_cast<int>(part->exchange.members.size());
   } else if (auto* whole = std::get_if<TrialReport>(&body)) {
     report.parts[wire::pack(std::exchange(*whole, {}))] = supervisor;
   } else if (std::holds_alternative<Heartbeat>(body) ||

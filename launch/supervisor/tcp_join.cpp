@@ -297,7 +297,7 @@ private:
                     last_refusal_.empty() ? "" : "; a process was refused: " + last_refusal_),
         "look at the output of these ranks; NCCLPROBE_JOIN_TIMEOUT=SECONDS waits longer"};
     for (auto& [rank, socket] : joined_) {
-      const Down answer{1, 1, 0, {}, wire::pack(Gathered{error.message, error.hint, {}})};
+      const DownBundle answer{{{1, 1, 0, {}, wire::pack(Gathered{error.message, error.hint, {}})}}};
       socket.enqueue({FrameKind::message, 0, rank, encode_mail(answer)});
       (void)socket.flush();
     }

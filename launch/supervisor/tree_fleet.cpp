@@ -22,13 +22,6 @@ constexpr std::int64_t k_pause_ns = 2'000'000'000;
 constexpr int k_trials_kept = 2;
 constexpr int k_most_per_pump = 256;
 
-int parts_in(const Parts& parts) {
-  int all = 0;
-  for (const auto& [bytes, ranks] : parts)
-    all += ranks.size();
-  return all;
-}
-
 void join(Parts& into, Parts& parts) {
   into.merge(parts);
   for (const auto& [bytes, ranks] : parts) // those with the same bytes
@@ -55,8 +48,10 @@ std::optional<ReceivedMessage> TreeFleet::poll() {
     pump();
   else
     flush_if_due();
-  if (inbox_.empty())
+  if (inbox_.empty()) {
+    flush_down();
     return std::nullopt;
+  }
   ReceivedMessage message = std::move(inbox_.front());
   inbox_.pop_front();
   return message;
@@ -102,48 +97,77 @@ bool TreeFleet::take(Arrived arrived) {
 
 // Down.
 
-void TreeFleet::tell(const RankSet& to, int trial, Keep keep, std::string bytes) {
-  send_down({0, 0, trial, to, std::move(bytes)}, keep);
+void TreeFleet::tell(const RankSet& to, int trial, Keep keep, When when, std::string bytes) {
+  send_down({0, 0, trial, to, std::move(bytes)}, keep, when);
 }
 
-void TreeFleet::send_down(Down down, Keep keep) {
+void TreeFleet::send_down(Down down, Keep keep, When when) {
   down.sequence = ++sequence_;
   forget_before(down.trial);
-  const auto mail = std::make_shared<const std::string>(encode_mail(down));
-  for (const Branch& branch : reached_)
-    if (down.to.empty() || down.to.meets(branch.first, branch.end))
+  const bool for_us = down.gather == 0 && (down.to.empty() || down.to.contains(rank_));
+  std::string own = for_us ? down.bytes : "";
+  to_send_down_.push_back({std::move(down), keep});
+  if (when == When::now || inbox_.empty())
+    flush_down();
+  if (for_us)
+    inbox_.push_back({rank_, std::move(own), rank_});
+}
+
+void TreeFleet::flush_down() {
+  if (to_send_down_.empty())
+    return;
+  DownBundle bundle;
+  for (Told& told : std::exchange(to_send_down_, {})) {
+    if (told.keep == Keep::yes && size_ > 1)
+      sent_down_.push_back(told.down);
+    bundle.messages.push_back(std::move(told.down));
+  }
+  pass_down(reached_, bundle, std::make_shared<const std::string>(encode_mail(bundle)));
+}
+
+// To each branch what is for somebody in it. Often that is all, and `mail` has it already.
+void TreeFleet::pass_down(const std::vector<Branch>& branches, const DownBundle& bundle,
+                          const Bytes& mail) {
+  for (const Branch& branch : branches) {
+    DownBundle wanted;
+    auto is_wanted = [&](const Down& down) {
+      return down.to.empty() || down.to.meets(branch.first, branch.end);
+    };
+    if (std::ranges::all_of(bundle.messages, is_wanted)) {
       send(branch.first, mail);
-  if (keep == Keep::yes && size_ > 1)
-    sent_down_.push_back({down.gather, down.trial, mail, down.to});
-  if (down.gather == 0 && (down.to.empty() || down.to.contains(rank_)))
-    inbox_.push_back({rank_, std::move(down.bytes), rank_});
+      continue;
+    }
+    std::ranges::copy_if(bundle.messages, std::back_inserter(wanted.messages), is_wanted);
+    if (!wanted.messages.empty())
+      send(branch.first, std::make_shared<const std::string>(encode_mail(wanted)));
+  }
 }
 
 void TreeFleet::take_down(std::string mail) {
-  auto down = wire::unpack<Down>(std::string_view(mail).substr(1));
-  if (down.sequence <= sequence_)
+  auto bundle = wire::unpack<DownBundle>(std::string_view(mail).substr(1));
+  if (bundle.messages.empty() || bundle.messages.back().sequence <= sequence_)
     return; // it came on another way
-  sequence_ = down.sequence;
-  forget_before(down.trial);
-  const auto passed_on = std::make_shared<const std::string>(std::move(mail));
-  for (const Branch& branch : place_.children)
-    if (down.to.empty() || down.to.meets(branch.first, branch.end))
-      send(branch.first, passed_on);
-  if (!down.to.empty() && !down.to.contains(rank_))
-    return;
-  if (down.gather != 0)
-    answers_[down.gather] = std::move(down.bytes);
-  else
-    inbox_.push_back({0, std::move(down.bytes), 0});
+  auto passed_on = std::make_shared<const std::string>(std::move(mail));
+  if (std::erase_if(bundle.messages,
+                    [&](const Down& down) { return down.sequence <= sequence_; }) > 0)
+    passed_on = std::make_shared<const std::string>(encode_mail(bundle));
+  pass_down(place_.children, bundle, passed_on);
+  for (Down& down : bundle.messages) {
+    sequence_ = down.sequence;
+    forget_before(down.trial);
+    if (!down.to.empty() && !down.to.contains(rank_))
+      continue;
+    if (down.gather != 0)
+      answers_[down.gather] = std::move(down.bytes);
+    else
+      inbox_.push_back({0, std::move(down.bytes), 0});
+  }
 }
 
-// What belongs to no trial stays. Another Supervisor counts its trials from the first one.
+// What belongs to no trial stays.
 void TreeFleet::forget_before(int trial) {
-  if (trial == 0)
-    return;
   auto old = [trial](const auto& one) {
-    return one.gather == 0 && one.trial > 0 &&
-           (one.trial < trial - k_trials_kept || one.trial > trial + k_trials_kept);
+    return one.gather == 0 && one.trial > 0 && one.trial < trial - k_trials_kept;
   };
   std::erase_if(sent_up_, old);
   std::erase_if(sent_down_, old);
@@ -156,7 +180,6 @@ void TreeFleet::report(Report report) {
   Up up{0,
         report.trial,
         report.keep == Keep::yes,
-        report.parts_expected,
         rank_,
         std::move(report.bytes),
         std::move(report.parts)};
@@ -196,27 +219,25 @@ void TreeFleet::deliver(Up report) {
   join(all.parts, report.parts);
 }
 
-bool TreeFleet::complete(const Up& report, const RankSet& seen) const {
-  return seen.covers(rank_, place_.end) ||
-         (report.parts_expected > 0 && parts_in(report.parts) >= report.parts_expected);
-}
-
+// What a supervisor says later stays behind what it said before, also if others said it earlier.
 void TreeFleet::hold(Up report) {
-  auto same = std::ranges::find_if(held_, [&](const Up& one) {
-    return one.gather == report.gather && one.trial == report.trial && one.bytes == report.bytes;
+  auto same = std::find_if(held_.rbegin(), held_.rend(), [&](const Up& one) {
+    return one.from.meets(report.from) ||
+           (one.gather == report.gather && one.trial == report.trial && one.bytes == report.bytes);
   });
-  if (same != held_.end()) {
+  if (same != held_.rend() && same->gather == report.gather && same->trial == report.trial &&
+      same->bytes == report.bytes) {
     same->from.add(report.from);
     join(same->parts, report.parts);
   } else {
     held_.push_back(std::move(report));
-    same = held_.end() - 1;
+    same = held_.rbegin();
   }
   Seen& seen = seen_[same->gather == 0 ? same->bytes : "gather " + std::to_string(same->gather)];
   seen.gather = same->gather;
   seen.trial = same->trial;
   seen.from.add(same->from);
-  if (complete(*same, seen.from)) {
+  if (seen.from.covers(rank_, place_.end)) {
     seen.from = {};
     due_ns_ = 1; // now
     return;
@@ -243,7 +264,7 @@ void TreeFleet::flush() {
   Bundle bundle{std::exchange(held_, {})};
   auto mail = std::make_shared<const std::string>(encode_mail(bundle));
   send(parent_, mail);
-  Kept kept{0, 0, mail, {}};
+  Kept kept{0, 0, mail};
   for (const Up& report : bundle.reports) {
     kept.gather = std::max(kept.gather, report.gather);
     kept.trial = std::max(kept.trial, report.trial);
@@ -265,9 +286,13 @@ void TreeFleet::adopt(int rank) {
     reached_.push_back({rank, place.end});
     send(rank, std::make_shared<const std::string>(1, static_cast<char>(MailKind::adopt)));
   }
-  for (const Kept& one : sent_down_)
-    if (place.parent != 0 && (one.to.empty() || one.to.meets(rank, place.end)))
-      send(rank, one.mail);
+  if (place.parent == 0)
+    return;
+  flush_down();
+  const DownBundle again{{sent_down_.begin(), sent_down_.end()}};
+  if (!again.messages.empty())
+    pass_down({{rank, place.end}}, again,
+              std::make_shared<const std::string>(encode_mail(again)));
 }
 
 // The first child is the next rank, which is most likely on the same lost host.

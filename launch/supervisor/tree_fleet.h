@@ -26,7 +26,7 @@ public:
   int rank() const final { return rank_; }
   int size() const final { return size_; }
   void post(int to, std::string bytes) final;
-  void tell(const RankSet& to, int trial, Keep keep, std::string bytes) final;
+  void tell(const RankSet& to, int trial, Keep keep, When when, std::string bytes) final;
   void report(Report report) final;
   void bypass(const RankSet& silent) final;
   std::optional<ReceivedMessage> poll() final;
@@ -71,7 +71,10 @@ private:
   struct Kept {
     int gather = 0, trial = 0;
     Bytes mail;
-    RankSet to; // on the leader
+  };
+  struct Told {
+    Down down;
+    Keep keep = Keep::yes;
   };
   struct Seen {
     int gather = 0, trial = 0;
@@ -82,9 +85,10 @@ private:
   void take_down(std::string mail);
   void take_up(Bundle bundle);
   void deliver(Up report);
-  void send_down(Down down, Keep keep);
+  void send_down(Down down, Keep keep, When when);
+  void flush_down();
+  void pass_down(const std::vector<Branch>& branches, const DownBundle& bundle, const Bytes& mail);
   void hold(Up report);
-  bool complete(const Up& report, const RankSet& seen) const;
   void flush();
   void flush_if_due();
   void adopt(int rank);
@@ -111,7 +115,8 @@ private:
   // Down. On the leader also: those that it reaches itself.
   std::int64_t sequence_ = 0;
   std::vector<Branch> reached_;
-  std::deque<Kept> sent_down_;
+  std::vector<Told> to_send_down_;
+  std::deque<Down> sent_down_;
   RankSet adopted_, bypassed_;
 
   int gathers_ = 0;

@@ -39,7 +39,7 @@ Result<std::vector<std::string>> by_rank(const Gathered& gathered, int size) {
 
 int TreeFleet::begin_gather(std::string bytes) {
   const int gather = ++gathers_;
-  Up up{gather, 0, true, 0, rank_, "", {{std::move(bytes), rank_}}};
+  Up up{gather, 0, true, rank_, "", {{std::move(bytes), rank_}}};
   if (rank_ == 0)
     deliver(std::move(up));
   else
@@ -53,8 +53,8 @@ Gathered TreeFleet::end_gather(int gather, const std::optional<Error>& problem) 
   Gathered answer = problem ? Gathered{problem->message, problem->hint, {}}
                             : Gathered{"", "", std::move(found.mapped().parts)};
   gathers_ended_ = gather;
-  std::erase_if(sent_down_, [](const Kept& one) { return one.gather != 0; });
-  send_down({0, gather, 0, {}, wire::pack(answer)}, Keep::yes);
+  std::erase_if(sent_down_, [](const Down& one) { return one.gather != 0; });
+  send_down({0, gather, 0, {}, wire::pack(answer)}, Keep::yes, When::now);
   return answer;
 }
 
@@ -102,8 +102,8 @@ Result<std::vector<std::string>> TreeFleet::gather_here(int gather,
     pump();
   }
   std::optional<Error> problem;
+  std::set<int> missing;
   if (!leader_has_all(gather)) {
-    std::set<int> missing;
     for (int rank = 0; rank < size_; ++rank)
       if (!here(gather).contains(rank))
         missing.insert(rank);
@@ -112,10 +112,17 @@ Result<std::vector<std::string>> TreeFleet::gather_here(int gather,
     problem = ended.empty() ? no_answer(missing, hosts_, patience, network()) : gone(ended, hosts_);
   }
   const Gathered answer = end_gather(gather, problem);
+  // Those that are missing are not waited for: whoever hears of the problem ends, and its launcher
+  // then ends this process too.
+  auto still_unsent = [&] {
+    std::set<int> receivers = unsent();
+    std::erase_if(receivers, [&](int rank) { return missing.contains(rank); });
+    return receivers;
+  };
   std::size_t left = 0;
-  std::set<int> unreached = unsent();
+  std::set<int> unreached = still_unsent();
   base::Deadline delivered = base::Deadline::after(k_delivery_patience);
-  for (PatientSleep rest; !unreached.empty() && !delivered.expired(); unreached = unsent()) {
+  for (PatientSleep rest; !unreached.empty() && !delivered.expired(); unreached = still_unsent()) {
     if (unreached.size() != std::exchange(left, unreached.size()))
       delivered = base::Deadline::after(k_delivery_patience);
     wait(rest);
@@ -136,7 +143,12 @@ Result<std::vector<std::string>> TreeFleet::hand_in(int gather, std::chrono::nan
     if (auto answer = gather_answer(gather)) {
       // What it passes on must be on its way before it does something that takes long.
       const base::Deadline passed_on = base::Deadline::after(k_delivery_patience);
-      while (!place_.children.empty() && !unsent().empty() && !passed_on.expired())
+      auto waits = [&] {
+        const std::set<int> receivers = unsent();
+        return std::ranges::any_of(
+            place_.children, [&](const Branch& child) { return receivers.contains(child.first); });
+      };
+      while (waits() && !passed_on.expired())
         wait(rest);
       return by_rank(*answer, size_);
     }

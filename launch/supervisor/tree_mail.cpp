@@ -7,8 +7,8 @@
 
 namespace ncclprobe::launch {
 
-std::string encode_mail(const Down& down) {
-  return static_cast<char>(MailKind::down) + wire::pack(down);
+std::string encode_mail(const DownBundle& bundle) {
+  return static_cast<char>(MailKind::down) + wire::pack(bundle);
 }
 
 std::string encode_mail(const Bundle& bundle) {

@@ -32,17 +32,21 @@ struct Down {
 };
 NCCLPROBE_FIELDS(Down, sequence, gather, trial, to, bytes)
 
+struct DownBundle {
+  std::vector<Down> messages; // by sequence
+};
+NCCLPROBE_FIELDS(DownBundle, messages)
+
 // Reports of several supervisors in the same words.
 struct Up {
   int gather = 0; // 0: it is a message
   int trial = 0;
   bool keep = false;
-  int parts_expected = 0;
   RankSet from;
   std::string bytes;
   Parts parts;
 };
-NCCLPROBE_FIELDS(Up, gather, trial, keep, parts_expected, from, bytes, parts)
+NCCLPROBE_FIELDS(Up, gather, trial, keep, from, bytes, parts)
 
 struct Bundle {
   std::vector<Up> reports;
@@ -56,7 +60,7 @@ struct Gathered {
 };
 NCCLPROBE_FIELDS(Gathered, problem, hint, parts)
 
-std::string encode_mail(const Down& down);
+std::string encode_mail(const DownBundle& bundle);
 std::string encode_mail(const Bundle& bundle);
 
 } // namespace ncclprobe::launch

@@ -24,7 +24,8 @@ constexpr int k_most_tries = 32;
 std::string meeting_address(const SurveyedJob& job, const std::string& backend) {
   const model::Survey& own = job.surveys[static_cast<std::size_t>(job.fleet->rank())];
   for (const model::Survey& survey : job.surveys) {
-    if (!survey.host || survey.inventory.boot_id != own.inventory.boot_id)
+    if (!survey.host || survey.inventory.boot_id != own.inventory.boot_id ||
+        survey.inventory.hostname != own.inventory.hostname)
       continue;
     auto place = analysis::doctor::bootstrap_address(survey.host->interfaces, own, backend);
     return place.address.starts_with("fe80:") ? "" : place.address;

@@ -60,9 +60,17 @@ TEST_CASE("a report of a build that tells no environment can be read, for its ve
   CHECK(read->version == "old");
 }
 
-TEST_CASE("hosts are told apart by boot id, whatever their names") {
+TEST_CASE("a host is a name and a boot id, as for NCCL") {
   CHECK(launch::host_numbers(ranks_on({"b", "b", "a", "b", "c"})) ==
         std::vector<int>{0, 0, 1, 0, 2});
+
+  std::vector<SupervisorReport> pods = ranks_on({"b", "b", "b"});
+  pods[1].hostname = "another-pod";
+  CHECK(launch::host_numbers(pods) == std::vector<int>{0, 1, 0});
+
+  std::vector<SupervisorReport> of_one_name = ranks_on({"b", "c"});
+  of_one_name[1].hostname = of_one_name[0].hostname;
+  CHECK(launch::host_numbers(of_one_name) == std::vector<int>{0, 1});
 }
 
 TEST_CASE("a launcher whose size differs from MPI's is refused") {

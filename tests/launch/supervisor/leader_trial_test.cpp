@@ -248,8 +248,29 @@ TEST_CASE("who keeps others waiting beyond its own deadline is asked, and cut of
   REQUIRE(leader.over()); // it was silent for long enough before
   model::Outcome outcome = leader.take_record().outcome;
   CHECK(outcome.ranks == std::vector<int>{2, 3});
-  CHECK(outcome.reason.starts_with("ranks 2,3 in start-up: the other ranks wait, and the "
+  CHECK(outcome.reason.starts_with("ranks 2,3 in start-up: the others wait, and the "
                                    "supervisors of ranks 2,3 on node1 no longer answer"));
+}
+
+TEST_CASE(
+    "a supervisor without ranks in the trial is named by those of the launch if it is silent") {
+  Lab lab;
+  lab.options.cut_off_after = std::chrono::milliseconds(200);
+  lab.spec.ranks = 2;
+  lab.spec.launch_ranks = {0, 1};
+  lab.spec.teardown_deadline_ns = 0;
+  LeaderTrial leader(lab.spec, lab.layout, 2, lab.options, lab.clock,
+                     [&](const RankSet& to, const MessageBody& body) { lab.tell(to, body); });
+  leader.start();
+  leader.on_report(0, {});
+
+  base::Deadline patience = base::Deadline::after(std::chrono::seconds(10));
+  while (!leader.over() && !patience.expired())
+    leader.look_at_clock();
+
+  REQUIRE(leader.over());
+  CHECK(lab.told_to<HeartbeatRequest>() == std::vector<int>{1});
+  CHECK(leader.silent() == "the supervisors of ranks 2,3 on node1");
 }
 
 TEST_CASE("in a time in which the leader did not run itself nobody was late") {

@@ -63,6 +63,14 @@ void ScriptedFollower::take(SimulatedLinks& links, const SupervisorMessage& mess
     own.parts[std::move(bytes)] = rank;
     links.report(std::move(own));
   };
+  auto exchange_in_group = [&] {
+    const int first = rank / groups_of * groups_of;
+    wire::Exchange part{fmt::format("group {}", first), {}, {}};
+    for (int member = first; member < std::min(first + groups_of, ranks); ++member)
+      part.members.push_back(member);
+    part.contributions[rank] = rank == first ? std::string(128, 'i') : "";
+    report(ExchangePart{std::move(part)});
+  };
   auto end = [&] {
     if (std::exchange(reported, true))
       return;
@@ -81,9 +89,11 @@ void ScriptedFollower::take(SimulatedLinks& links, const SupervisorMessage& mess
     exchange(wire::k_turn_key, "");
   } else if (auto* whole = std::get_if<ExchangeWhole>(&message.body)) {
     const std::string& key = whole->exchange.key;
-    if (key == wire::k_turn_key)
+    if (key == wire::k_turn_key && groups_of > 0)
+      exchange_in_group();
+    else if (key == wire::k_turn_key)
       exchange("world", rank == 0 ? std::string(128, 'i') : "");
-    else if (key == "world")
+    else if (key == "world" || key.starts_with("group"))
       exchange(wire::k_measure_key, "");
     else if (key == wire::k_measure_key) {
       report(ProgressNote{1, WorkerPhase::cell});
@@ -99,10 +109,10 @@ void ScriptedFollower::take(SimulatedLinks& links, const SupervisorMessage& mess
   }
 }
 
-SimulatedFleet::SimulatedFleet(int supervisors, int fan_out, int samples) {
+SimulatedFleet::SimulatedFleet(int supervisors, int fan_out, int samples, int groups_of) {
   for (int rank = 0; rank < supervisors; ++rank)
     links_.push_back(std::make_unique<SimulatedLinks>(*this, rank, supervisors, fan_out));
-  followers_.assign(links_.size(), {samples});
+  followers_.assign(links_.size(), {samples, groups_of});
 }
 
 Layout SimulatedFleet::layout() const {
