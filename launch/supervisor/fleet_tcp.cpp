@@ -17,8 +17,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-// A star: every supervisor has one connection, to rank 0, which passes on what is for others. So
-// no port is open but the one where they met, and that is closed once all have joined.
+// Every supervisor has a connection to rank 0, where they met, and to those next to it in the tree.
+// Rank 0 passes on what is for others, so a missing connection costs time only. All ports are
+// closed once all have connected. Clocks are compared with rank 0's directly.
 namespace ncclprobe::launch {
 namespace {
 
@@ -56,18 +57,23 @@ struct ClockQuestion {
 };
 NCCLPROBE_FIELDS(ClockQuestion, comparison, ping, answered_ns)
 
+// What a supervisor says in the first gather, which still passes rank 0.
+struct Place {
+  std::string host, address;
+  int port = 0; // for its children in the tree; 0: none
+};
+NCCLPROBE_FIELDS(Place, host, address, port)
+
 class TcpFleet : public TreeFleet {
 public:
   TcpFleet(const EnvJob& job, std::map<int, FrameSocket> peers)
-      : TreeFleet(job.rank, job.size, std::max(job.size, 1)), rank_(job.rank), size_(job.size),
+      : TreeFleet(job.rank, job.size, k_fan_out), rank_(job.rank), size_(job.size),
         peers_(std::move(peers)), events_(::epoll_create1(EPOLL_CLOEXEC)) {
     if (!events_)
       raise(Errc::unavailable, "no epoll: {}", std::strerror(errno));
     for (const auto& [rank, socket] : peers_)
       watch(EPOLL_CTL_ADD, rank, socket);
-    char name[256] = {};
-    ::gethostname(name, sizeof name - 1);
-    hosts_ = value_or_throw(all_gather(name, k_hosts_patience));
+    connect_tree(job);
   }
   ~TcpFleet() override { leave(); }
 
@@ -83,9 +89,11 @@ protected:
   std::optional<Arrived> receive() override;
   std::set<int> unsent() override { return unsent_; }
   void wait(PatientSleep&) override { turn(k_turn); }
+  bool linked(int rank) const override { return peers_.contains(rank) && !lost_.contains(rank); }
   Network network() const override { return Network::tcp; }
 
 private:
+  void connect_tree(const EnvJob& job);
   void watch(int operation, int rank, const FrameSocket& socket);
   void send(int to, FrameKind kind, std::string bytes);
   void send_frame(const Frame& frame);
@@ -110,6 +118,42 @@ private:
   bool left_ = false;
 };
 
+void TcpFleet::connect_tree(const EnvJob& job) {
+  const TreePlace place = place_in_tree(rank_, size_, k_fan_out);
+  TreePort own;
+  if (rank_ != 0 && !place.children.empty())
+    own = open_tree_port(peers_.at(0));
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  const auto all =
+      value_or_throw(all_gather(wire::pack(Place{name, own.address, own.port}), k_hosts_patience));
+  Place parent;
+  for (const std::string& one : all) {
+    auto theirs = wire::unpack<Place>(one);
+    if (static_cast<int>(hosts_.size()) == place.parent)
+      parent = theirs;
+    hosts_.push_back(std::move(theirs.host));
+  }
+  if (rank_ != 0)
+    for (auto& [rank, socket] :
+         join_tree(job, place, std::move(own), parent.address, parent.port)) {
+      FrameSocket& peer = peers_.emplace(rank, std::move(socket)).first->second;
+      watch(EPOLL_CTL_ADD, rank, peer);
+      while (auto frame = peer.next()) // it may have spoken already
+        take(rank, std::move(*frame));
+    }
+  if (size_ <= k_fan_out + 1)
+    return; // rank 0 is everybody's parent
+  const bool reached = place.parent <= 0 || linked(place.parent);
+  const auto whether = value_or_throw(all_gather(reached ? "" : "alone", k_hosts_patience));
+  RankSet alone;
+  for (int rank = 0; rank < size_; ++rank)
+    if (!whether[static_cast<std::size_t>(rank)].empty())
+      alone.add(rank, rank + 1);
+  if (rank_ == 0)
+    bypass(alone);
+}
+
 void TcpFleet::watch(int operation, int rank, const FrameSocket& socket) {
   epoll_event event{};
   event.events = EPOLLIN | (socket.has_unsent() ? EPOLLOUT : 0u);
@@ -125,7 +169,7 @@ void TcpFleet::lose(int peer) {
 }
 
 void TcpFleet::send_frame(const Frame& frame) {
-  const int peer = rank_ == 0 ? frame.to : 0;
+  const int peer = rank_ == 0 || linked(frame.to) ? frame.to : 0;
   auto found = peers_.find(peer);
   if (found == peers_.end() || lost_.contains(peer))
     return;
@@ -145,9 +189,9 @@ void TcpFleet::send(int to, FrameKind kind, std::string bytes) {
   send_frame({kind, rank_, to, std::move(bytes)});
 }
 
-// Nobody can speak for another: `from` is rank 0's, or of the connection itself.
+// Only rank 0 can speak for others.
 void TcpFleet::take(int peer, Frame frame) {
-  if (rank_ == 0)
+  if (rank_ == 0 || peer != 0)
     frame.from = peer;
   if (frame.to != rank_) {
     if (rank_ == 0 && frame.kind == FrameKind::message)

@@ -127,7 +127,7 @@ void Supervisor::Impl::bypass_silent() {
   const std::int64_t now_ns = base::monotonic_ns();
   if (now_ns < next_bypass_ns)
     return;
-  RankSet silent;
+  RankSet silent = RankSet::of(fleet.lost());
   for (const auto& [number, one] : leading)
     silent.add(one.silent_for(options.cut_off_after / 4));
   if (storing_number != 0)

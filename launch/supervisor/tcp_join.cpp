@@ -11,15 +11,11 @@
 #include "wire/packing.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <list>
-#include <memory>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
+#include <set>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <vector>
@@ -34,10 +30,12 @@ constexpr std::string_view k_protocol = "ncclprobe supervisors 1";
 constexpr auto k_hello_patience = 10s;
 constexpr auto k_connect_patience = 5s;
 constexpr auto k_between_attempts = 200ms;
-constexpr int k_backlog = 1024;
 // Connections that have not joined yet, beyond one for each rank.
 constexpr std::size_t k_most_strangers = 64;
 constexpr int k_most_warnings = 5;
+// For connections of the tree. Every parent serves its children once it has reached its own.
+constexpr std::chrono::seconds k_parent_patience{10};
+constexpr std::chrono::seconds k_children_patience{15};
 
 struct Challenge {
   std::string protocol, nonce;
@@ -90,114 +88,29 @@ std::optional<T> read_as(const std::string& bytes) {
   }
 }
 
-struct FreeAddresses {
-  void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
-};
-using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
-
-Result<Addresses> addresses_of(const EnvJob& job) {
-  addrinfo wanted{};
-  wanted.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (int code =
-          ::getaddrinfo(job.address.c_str(), std::to_string(job.port).c_str(), &wanted, &found);
-      code != 0)
-    return fail(Errc::unavailable, "MASTER_ADDR={}: {}", job.address, ::gai_strerror(code));
-  return Addresses(found);
-}
-
 std::string place(const EnvJob& job) {
   return fmt::format("{}:{}", job.address, job.port);
 }
 
-base::Fd make_stream(int family) {
-  return base::Fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+std::string side_of(int rank) {
+  return fmt::format("rank {}", rank);
 }
 
-void send_small_frames_at_once(const base::Fd& socket) {
-  const int yes = 1;
-  (void)::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-}
-
-bool is_loopback(const sockaddr* address) {
-  if (address->sa_family == AF_INET)
-    return ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr) >> 24 == 127;
-  return address->sa_family == AF_INET6 &&
-         IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
-}
-
-// A host's own name often leads to its loopback (127.0.1.1), where no other host could connect.
-bool means_loopback(const std::string& address) {
-  return address == "localhost" || address == "::1" || address.starts_with("127.");
-}
-
-base::Fd listen_on(const sockaddr* address, socklen_t size) {
-  base::Fd socket = make_stream(address->sa_family);
-  const int yes = 1;
-  const int no = 0;
-  if (!socket)
-    return socket;
-  (void)::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  if (address->sa_family == AF_INET6)
-    (void)::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
-  if (::bind(socket.get(), address, size) != 0 || ::listen(socket.get(), k_backlog) != 0)
-    return {};
-  return socket;
-}
-
-base::Fd listen_on_all(int port) {
-  sockaddr_in6 six{};
-  six.sin6_family = AF_INET6;
-  six.sin6_addr = in6addr_any;
-  six.sin6_port = htons(static_cast<std::uint16_t>(port));
-  if (base::Fd socket = listen_on(reinterpret_cast<sockaddr*>(&six), sizeof six))
-    return socket;
-  sockaddr_in four{};
-  four.sin_family = AF_INET;
-  four.sin_port = six.sin6_port;
-  return listen_on(reinterpret_cast<sockaddr*>(&four), sizeof four);
-}
-
-// Only where MASTER_ADDR leads. If that is a service's address, or this host's name leads to the
-// loopback, the port is opened on all addresses.
-Result<base::Fd> open_listener(const EnvJob& job) {
-  NCCLPROBE_TRY_ASSIGN(const Addresses addresses, addresses_of(job));
-  int problem = 0;
-  bool elsewhere = false;
-  for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
-    if (is_loopback(one->ai_addr) && !means_loopback(job.address)) {
-      elsewhere = true;
-      continue;
-    }
-    if (base::Fd socket = listen_on(one->ai_addr, one->ai_addrlen))
-      return socket;
-    problem = errno;
-    elsewhere = elsewhere || errno == EADDRNOTAVAIL;
-  }
-  if (elsewhere) {
-    if (base::Fd socket = listen_on_all(job.port))
-      return socket;
-    problem = errno;
-  }
-  return fail(
-      Error{Errc::unavailable,
-            fmt::format("rank 0 cannot listen on {}: {}", place(job), std::strerror(problem)),
-            "set NCCLPROBE_MASTER_PORT to a free port on every rank"});
-}
-
-// The sockets of rank 0 while the others join.
+// The sockets of rank 0 while the others join, or of another rank while its children do.
 class Assembly {
 public:
-  Assembly(const EnvJob& job, base::Fd listener) : job_(job), listener_(std::move(listener)) {}
+  Assembly(const EnvJob& job, std::set<int> expected, base::Fd listener)
+      : job_(job), expected_(std::move(expected)), listener_(std::move(listener)) {}
 
   Result<std::map<int, FrameSocket>> assemble() {
     const base::Deadline until = base::Deadline::after(job_.join_patience);
-    while (static_cast<int>(joined_.size()) < job_.size - 1 && !until.expired())
+    while (joined_.size() < expected_.size() && !until.expired())
       turn(until.left_ms(100));
-    if (static_cast<int>(joined_.size()) == job_.size - 1)
+    if (joined_.size() == expected_.size())
       return std::move(joined_);
     return fail(give_up());
   }
+  std::map<int, FrameSocket> take_joined() { return std::move(joined_); }
 
 private:
   struct Stranger {
@@ -251,7 +164,7 @@ private:
     Welcome answer;
     answer.problem = hello ? problem_with(*hello, one.nonce) : "it is no ncclprobe of this version";
     if (answer.problem.empty())
-      answer.proof = proof_of(job_, "rank 0", hello->nonce, one.nonce, hello->rank);
+      answer.proof = proof_of(job_, side_of(job_.rank), hello->nonce, one.nonce, hello->rank);
     else
       note_refusal(answer.problem);
     one.socket.enqueue({FrameKind::welcome, 0, hello ? hello->rank : 0, wire::pack(answer)});
@@ -271,7 +184,7 @@ private:
       return fmt::format("it belongs to the job '{}', and rank 0 to '{}'", hello.job, job_.id);
     if (hello.size != job_.size)
       return fmt::format("its job has {} ranks, and rank 0's has {}", hello.size, job_.size);
-    if (hello.rank < 1 || hello.rank >= job_.size)
+    if (!expected_.contains(hello.rank))
       return fmt::format("it claims rank {} of {}", hello.rank, job_.size);
     if (joined_.contains(hello.rank))
       return fmt::format("rank {} has joined already", hello.rank);
@@ -287,7 +200,7 @@ private:
   // Those that have joined hear of it in their first gather.
   Error give_up() {
     std::vector<int> missing;
-    for (int rank = 1; rank < job_.size; ++rank)
+    for (int rank : expected_)
       if (!joined_.contains(rank))
         missing.push_back(rank);
     Error error{
@@ -297,6 +210,8 @@ private:
                     last_refusal_.empty() ? "" : "; a process was refused: " + last_refusal_),
         "look at the output of these ranks; NCCLPROBE_JOIN_TIMEOUT=SECONDS waits longer"};
     for (auto& [rank, socket] : joined_) {
+      if (job_.rank != 0)
+        break;
       const DownBundle answer{{{1, 1, 0, {}, wire::pack(Gathered{error.message, error.hint, {}})}}};
       socket.enqueue({FrameKind::message, 0, rank, encode_mail(answer)});
       (void)socket.flush();
@@ -305,6 +220,7 @@ private:
   }
 
   const EnvJob& job_;
+  const std::set<int> expected_;
   base::Fd listener_;
   std::list<Stranger> strangers_;
   std::map<int, FrameSocket> joined_;
@@ -339,7 +255,7 @@ std::optional<Frame> wait_for_frame(const EnvJob& job, FrameSocket& socket, Fram
   return std::nullopt;
 }
 
-Attempt introduce(const EnvJob& job, base::Fd connected) {
+Attempt introduce(const EnvJob& job, int to, base::Fd connected) {
   Attempt attempt;
   FrameSocket socket(std::move(connected));
   auto frame = wait_for_frame(job, socket, FrameKind::challenge);
@@ -355,14 +271,14 @@ Attempt introduce(const EnvJob& job, base::Fd connected) {
   frame = wait_for_frame(job, socket, FrameKind::welcome);
   const auto welcome = frame ? read_as<Welcome>(frame->bytes) : std::nullopt;
   if (!welcome) {
-    attempt.problem = "rank 0 does not answer";
+    attempt.problem = side_of(to) + " does not answer";
     return attempt;
   }
   attempt.final = true;
   if (!welcome->problem.empty())
-    attempt.problem = "rank 0 refuses this process: " + welcome->problem;
+    attempt.problem = side_of(to) + " refuses this process: " + welcome->problem;
   else if (!same_proof(welcome->proof,
-                       proof_of(job, "rank 0", hello.nonce, challenge->nonce, job.rank)))
+                       proof_of(job, side_of(to), hello.nonce, challenge->nonce, job.rank)))
     attempt.problem = "who listens there does not know this rank's NCCLPROBE_JOB_SECRET";
   else
     attempt.socket = std::move(socket);
@@ -371,7 +287,7 @@ Attempt introduce(const EnvJob& job, base::Fd connected) {
   return attempt;
 }
 
-Attempt try_address(const EnvJob& job, const addrinfo& address) {
+Attempt try_address(const EnvJob& job, int to, const addrinfo& address) {
   base::Fd socket = make_stream(address.ai_family);
   int error = socket ? 0 : errno;
   if (error == 0 && ::connect(socket.get(), address.ai_addr, address.ai_addrlen) != 0)
@@ -386,16 +302,16 @@ Attempt try_address(const EnvJob& job, const addrinfo& address) {
   if (error != 0)
     return {std::nullopt, std::strerror(error)};
   send_small_frames_at_once(socket);
-  return introduce(job, std::move(socket));
+  return introduce(job, to, std::move(socket));
 }
 
-Attempt try_to_join(const EnvJob& job) {
+Attempt try_to_join(const EnvJob& job, int to) {
   const auto addresses = addresses_of(job);
   if (!addresses)
     return {std::nullopt, addresses.error().message};
   Attempt attempt;
   for (const addrinfo* one = addresses->get(); one != nullptr; one = one->ai_next) {
-    attempt = try_address(job, *one);
+    attempt = try_address(job, to, *one);
     if (attempt.socket || attempt.final)
       break;
   }
@@ -403,11 +319,11 @@ Attempt try_to_join(const EnvJob& job) {
 }
 
 // Rank 0 may start later than this one, and its name may be known later still.
-Result<FrameSocket> connect_to_first(const EnvJob& job) {
+Result<FrameSocket> connect_to(const EnvJob& job, int to) {
   const base::Deadline until = base::Deadline::after(job.join_patience);
   Attempt attempt;
   while (true) {
-    attempt = try_to_join(job);
+    attempt = try_to_join(job, to);
     if (attempt.socket)
       return std::move(*attempt.socket);
     if (attempt.final || until.expired())
@@ -420,7 +336,7 @@ Result<FrameSocket> connect_to_first(const EnvJob& job) {
               fmt::format("rank {} cannot join at {}: {}", job.rank, place(job), attempt.problem),
               "start all ranks with the same launcher line"});
   return fail(Error{Errc::unavailable,
-                    fmt::format("rank {} did not reach rank 0 at {} within {} s: {}", job.rank,
+                    fmt::format("rank {} did not reach rank {} at {} within {} s: {}", job.rank, to,
                                 place(job), job.join_patience.count(), attempt.problem),
                     "MASTER_ADDR must name rank 0's host, and MASTER_PORT a port that is free "
                     "there and open between the hosts; NCCLPROBE_JOIN_TIMEOUT=SECONDS waits "
@@ -435,10 +351,41 @@ Result<std::map<int, FrameSocket>> join_job(const EnvJob& job) {
     return connections;
   if (job.rank == 0) {
     NCCLPROBE_TRY_ASSIGN(base::Fd listener, open_listener(job));
-    return Assembly(job, std::move(listener)).assemble();
+    std::set<int> others;
+    for (int rank = 1; rank < job.size; ++rank)
+      others.insert(others.end(), rank);
+    return Assembly(job, std::move(others), std::move(listener)).assemble();
   }
-  NCCLPROBE_TRY_ASSIGN(FrameSocket socket, connect_to_first(job));
+  NCCLPROBE_TRY_ASSIGN(FrameSocket socket, connect_to(job, 0));
   connections.emplace(0, std::move(socket));
+  return connections;
+}
+
+std::map<int, FrameSocket> join_tree(const EnvJob& job, const TreePlace& place, TreePort own,
+                                     const std::string& parent_address, int parent_port) {
+  std::map<int, FrameSocket> connections;
+  if (place.parent > 0) {
+    EnvJob parent = job;
+    parent.address = parent_address;
+    parent.port = parent_port;
+    parent.join_patience = k_parent_patience;
+    if (auto socket = connect_to(parent, place.parent))
+      connections.emplace(place.parent, std::move(*socket));
+    else
+      spdlog::warn("{}; rank 0 sends it messages itself", socket.error().message);
+  }
+  if (own.port == 0)
+    return connections;
+  std::set<int> children;
+  for (const Branch& child : place.children)
+    children.insert(child.first);
+  EnvJob here = job;
+  here.address = own.address;
+  here.port = own.port;
+  here.join_patience = k_children_patience;
+  Assembly assembly(here, std::move(children), std::move(own.listener));
+  auto joined = assembly.assemble();
+  connections.merge(joined ? std::move(*joined) : assembly.take_joined());
   return connections;
 }
 

@@ -4,6 +4,8 @@
 
 #include "launch/supervisor/frame_socket.h"
 #include "launch/supervisor/launcher.h"
+#include "launch/supervisor/tcp_port.h"
+#include "launch/supervisor/tree.h"
 
 #include <map>
 
@@ -16,5 +18,11 @@ namespace ncclprobe::launch {
 // Rank 0 proves that it knows the secret too. What is sent later is neither signed nor encrypted,
 // as with MPI. Errors: unavailable, with those that did not join, and why the last one was refused.
 Result<std::map<int, FrameSocket>> join_job(const EnvJob& job);
+
+// The connections of this rank in the tree, to its parent and its children, as for join_job(). The
+// port is closed afterwards. Rank 0 has them already. Who cannot be reached is missing, with a
+// warning.
+std::map<int, FrameSocket> join_tree(const EnvJob& job, const TreePlace& place, TreePort own,
+                                     const std::string& parent_address, int parent_port);
 
 } // namespace ncclprobe::launch

@@ -47,6 +47,7 @@ protected:
   // Receivers that have not taken all that was sent. Also makes progress.
   virtual std::set<int> unsent() = 0;
   virtual void wait(PatientSleep& rest) { rest(); } // a moment, for messages
+  virtual bool linked(int) const { return true; }   // without anybody in between
   virtual Network network() const = 0;
   virtual std::int64_t now_ns() const { return base::monotonic_ns(); }
 

@@ -152,7 +152,8 @@ Result<std::vector<std::string>> TreeFleet::hand_in(int gather, std::chrono::nan
         wait(rest);
       return by_rank(*answer, size_);
     }
-    if (lost().contains(0))
+    // At the end of a job rank 0 may be gone, and its last answer still on its way down the tree.
+    if (lost().contains(0) && !linked(parent_))
       return fail(gone({0}, hosts_));
     if (until.expired())
       return fail(no_answer({0}, hosts_, longest, network()));
