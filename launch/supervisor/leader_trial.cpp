@@ -153,6 +153,13 @@ void LeaderTrial::show_progress() {
 }
 
 void LeaderTrial::on_report(int from, TrialReport report) {
+  for (WorkerReport& worker : report.workers)
+    for (RankReport& rank : worker.ranks)
+      for (auto& [cell, result] : rank.results) { // they wait for thousands of others
+        result.samples.shrink_to_fit();
+        result.conditions.shrink_to_fit();
+        result.marks.shrink_to_fit();
+      }
   reports_[from] = std::move(report);
   reported_.insert(from);
   over_ = reported_.size() == reports_.size();

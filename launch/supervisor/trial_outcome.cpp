@@ -14,11 +14,10 @@ namespace {
 using model::Outcome;
 using model::OutcomeKind;
 
-template <typename Visit>
-void for_each_rank(const std::vector<TrialReport>& reports, Visit visit) {
-  for (const TrialReport& report : reports)
-    for (const WorkerReport& worker : report.workers)
-      for (const RankReport& rank : worker.ranks)
+void for_each_rank(auto& reports, auto visit) {
+  for (auto& report : reports)
+    for (auto& worker : report.workers)
+      for (auto& rank : worker.ranks)
         visit(rank);
 }
 
@@ -80,7 +79,7 @@ Outcome timed_out(const Trouble& cause, const model::TrialSpec& spec,
   return {OutcomeKind::timed_out, std::move(reason), std::move(stuck)};
 }
 
-Outcome merged_outcome(const std::vector<const RankReport*>& ranks, int cell) {
+Outcome merged_outcome(const std::vector<RankReport*>& ranks, int cell) {
   Outcome merged;
   for (const RankReport* rank : ranks) {
     Outcome one = rank->results.at(cell).outcome;
@@ -93,7 +92,7 @@ Outcome merged_outcome(const std::vector<const RankReport*>& ranks, int cell) {
 
 // The data counts as checked only if all ranks checked it; errors that were found count in any
 // case.
-model::CheckResult merged_check(const std::vector<const RankReport*>& ranks, int cell) {
+model::CheckResult merged_check(const std::vector<RankReport*>& ranks, int cell) {
   model::CheckResult merged;
   merged.checked = true;
   for (const RankReport* rank : ranks) {
@@ -114,15 +113,23 @@ model::CheckResult merged_check(const std::vector<const RankReport*>& ranks, int
   return merged;
 }
 
-model::CellRecord merge_cell(const std::vector<const RankReport*>& ranks, int cell) {
+// Takes the rows of all ranks: with thousands of them there is no room for two copies.
+model::CellRecord merge_cell(const std::vector<RankReport*>& ranks, int cell) {
   model::CellRecord record{merged_outcome(ranks, cell), merged_check(ranks, cell), {}, {}};
-  for (const RankReport* rank : ranks) {
-    const model::CellRecord& result = rank->results.at(cell);
-    record.samples.insert(record.samples.end(), result.samples.begin(), result.samples.end());
-    record.conditions.insert(record.conditions.end(), result.conditions.begin(),
-                             result.conditions.end());
-    record.marks.insert(record.marks.end(), result.marks.begin(), result.marks.end());
-  }
+  auto take_all = [&](auto rows_of) {
+    std::size_t all = 0;
+    for (RankReport* rank : ranks)
+      all += rows_of(rank->results.at(cell)).size();
+    auto& into = rows_of(record);
+    into.reserve(all);
+    for (RankReport* rank : ranks) {
+      const auto rows = std::exchange(rows_of(rank->results.at(cell)), {});
+      into.insert(into.end(), rows.begin(), rows.end());
+    }
+  };
+  take_all([](model::CellRecord & one) -> auto& { return one.samples; });
+  take_all([](model::CellRecord & one) -> auto& { return one.conditions; });
+  take_all([](model::CellRecord & one) -> auto& { return one.marks; });
   std::ranges::stable_sort(record.samples, [](const model::Sample& a, const model::Sample& b) {
     return std::pair(a.batch, a.rank) < std::pair(b.batch, b.rank);
   });
@@ -169,9 +176,9 @@ model::TrialRecord make_record(const model::TrialSpec& spec, const std::optional
                                std::vector<TrialReport> reports) {
   model::TrialRecord record;
   record.spec = spec;
-  std::vector<const RankReport*> ranks;
+  std::vector<RankReport*> ranks;
   bool any_started = false;
-  for_each_rank(reports, [&](const RankReport& rank) {
+  for_each_rank(reports, [&](RankReport& rank) {
     ranks.push_back(&rank);
     any_started = any_started || rank.cell >= 0;
   });

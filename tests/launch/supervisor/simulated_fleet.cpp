@@ -3,6 +3,8 @@
 
 #include "simulated_fleet.h"
 
+#include "counted_memory.h"
+
 #include "wire/packing.h"
 
 #include <algorithm>
@@ -80,8 +82,9 @@ void ScriptedFollower::take(SimulatedLinks& links, const SupervisorMessage& mess
     RankReport& of_rank = worker.ranks.emplace_back();
     of_rank.rank = rank;
     of_rank.phase = WorkerPhase::done;
-    for (int i = 0; i < samples; ++i)
-      of_rank.results[0].samples.push_back({rank, i, 20, 1'000'000 + rank});
+    for (int cell = 0; cell < cells; ++cell)
+      for (int i = 0; i < samples; ++i)
+        of_rank.results[cell].samples.push_back({rank, i, 20, 1'000'000 + rank});
     report(std::move(all));
   };
   if (std::holds_alternative<TrialOrder>(message.body)) {
@@ -109,10 +112,10 @@ void ScriptedFollower::take(SimulatedLinks& links, const SupervisorMessage& mess
   }
 }
 
-SimulatedFleet::SimulatedFleet(int supervisors, int fan_out, int samples, int groups_of) {
+SimulatedFleet::SimulatedFleet(int supervisors, int fan_out, ScriptedFollower follower) {
   for (int rank = 0; rank < supervisors; ++rank)
     links_.push_back(std::make_unique<SimulatedLinks>(*this, rank, supervisors, fan_out));
-  followers_.assign(links_.size(), {samples, groups_of});
+  followers_.assign(links_.size(), follower);
 }
 
 Layout SimulatedFleet::layout() const {
@@ -138,6 +141,7 @@ void SimulatedFleet::take_messages(int rank) {
 }
 
 bool SimulatedFleet::run_followers() {
+  const Counted nothing(false);
   const std::int64_t since_ns = cpu_time_ns();
   bool any = !to_run_.empty();
   while (!to_run_.empty()) {

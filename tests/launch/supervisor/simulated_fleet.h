@@ -62,7 +62,8 @@ struct SharedReport {
 
 // What a rank's supervisor and worker do in a trial of one cell, as the leader sees it.
 struct ScriptedFollower {
-  int samples = 0;
+  int samples = 0; // of each cell
+  int cells = 1;
   int groups_of = 0; // > 0: so many neighbours share a communicator, not all ranks
   bool reported = false;
   void take(SimulatedLinks& links, const launch::SupervisorMessage& message, SharedReport& shared);
@@ -71,7 +72,7 @@ struct ScriptedFollower {
 class SimulatedFleet {
 public:
   // Rank 0 leads and has no ranks of its own; the others have one each.
-  SimulatedFleet(int supervisors, int fan_out, int samples = 0, int groups_of = 0);
+  SimulatedFleet(int supervisors, int fan_out, ScriptedFollower follower = {});
 
   SimulatedLinks& leader() { return *links_.front(); }
   SimulatedLinks& at(int rank) { return *links_[static_cast<std::size_t>(rank)]; }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "counted_memory.h"
 #include "simulated_fleet.h"
 #include "trial_lab.h"
 
@@ -8,7 +9,7 @@
 #include "support/catch.h"
 
 #include <cstdio>
-#include <sys/resource.h>
+#include <tuple>
 
 using namespace ncclprobe;
 using namespace ncclprobe::launch;
@@ -16,8 +17,8 @@ using test_launch::SimulatedFleet;
 
 namespace {
 
-model::TrialSpec trial_of(const SimulatedFleet& fleet) {
-  return test_launch::make_spec(fleet.size() - 1, 1);
+model::TrialSpec trial_of(const SimulatedFleet& fleet, int cells = 1) {
+  return test_launch::make_spec(fleet.size() - 1, cells);
 }
 
 // Order, four exchanges in both directions, progress, results, report.
@@ -26,21 +27,27 @@ constexpr int k_kinds_of_trial = 1 + 4 * 2 + 3;
 struct Cost {
   std::int64_t most_messages = 0;
   double leader_s = 0;
+  std::int64_t leader_bytes = 0; // at most
 };
 
-Cost cost_of_trial(int ranks, int fan_out, int samples) {
-  SimulatedFleet fleet(ranks + 1, fan_out, samples);
+Cost cost_of_trial(int ranks, int fan_out, int samples, int cells = 1) {
+  SimulatedFleet fleet(ranks + 1, fan_out, {samples, cells});
   Supervisor supervisor(fleet.leader(), fleet.layout(), test_launch::make_options("good", {}));
+  const model::TrialSpec spec = trial_of(fleet, cells);
   const std::int64_t since_ns = test_launch::cpu_time_ns();
+  test_launch::reset_counted_bytes();
+  const test_launch::Counted counted;
 
-  const model::TrialRecord record = supervisor.run(trial_of(fleet));
+  const model::TrialRecord record = supervisor.run(spec);
 
   const std::int64_t all_ns = test_launch::cpu_time_ns() - since_ns;
-  const Cost cost{fleet.most_messages(), static_cast<double>(all_ns - fleet.followers_ns()) / 1e9};
+  const Cost cost{fleet.most_messages(), static_cast<double>(all_ns - fleet.followers_ns()) / 1e9,
+                  test_launch::most_counted_bytes()};
   CHECK(record.outcome.ok());
   CHECK(record.outcome.reason == "");
   CHECK(static_cast<int>(record.workers.size()) == ranks);
-  CHECK(static_cast<int>(record.cells.at(0).samples.size()) == samples * ranks);
+  for (const model::CellRecord& cell : record.cells)
+    CHECK(static_cast<int>(cell.samples.size()) == samples * ranks);
   supervisor.release();
   return cost;
 }
@@ -93,6 +100,16 @@ TEST_CASE("a trial takes as many messages at any supervisor for 16,384 ranks as 
   for (int ranks : {64, 4096, 16'384}) {
     const Cost cost = cost_of_trial(ranks, k_fan_out, 2);
     CHECK(cost.most_messages <= k_kinds_of_trial * (k_fan_out + 1));
+  }
+}
+
+// A sample has 32 bytes. There is one copy, or two of one cell.
+TEST_CASE("the leader's memory is what a trial's record holds") {
+  for (const auto& [ranks, samples, cells] :
+       {std::tuple(64, 20, 20), std::tuple(4096, 20, 4), std::tuple(16'384, 0, 1)}) {
+    const Cost cost = cost_of_trial(ranks, k_fan_out, samples, cells);
+    const std::int64_t copies = cells + 1;
+    CHECK(cost.leader_bytes < ranks * (2000 + copies * (400 + samples * 32)));
   }
 }
 
@@ -154,7 +171,7 @@ TEST_CASE("a gather misses exactly the supervisors that are lost, wherever they 
 
 TEST_CASE("a lost host is named alone, whoever is below it, and all others report") {
   for (const int host : {0, 8, 63}) { // of 64; rank 0, the leader, stays
-    SimulatedFleet fleet(512, k_fan_out, 1);
+    SimulatedFleet fleet(512, k_fan_out, {1});
     SupervisorOptions options = test_launch::make_options("good", {});
     options.cut_off_after = std::chrono::milliseconds(1500);
     model::TrialSpec spec = trial_of(fleet);
@@ -179,7 +196,7 @@ TEST_CASE("a lost host is named alone, whoever is below it, and all others repor
 // Ranks of a rack, or an inner supervisor and one below it.
 TEST_CASE("several lost hosts are named alone, though some are above others in the tree") {
   for (const auto& [first, end] : {std::pair(1, 65), std::pair(129, 193), std::pair(58, 123)}) {
-    SimulatedFleet fleet(1025, k_fan_out, 1);
+    SimulatedFleet fleet(1025, k_fan_out, {1});
     SupervisorOptions options = test_launch::make_options("good", {});
     options.cut_off_after = std::chrono::milliseconds(1500);
     model::TrialSpec spec = trial_of(fleet);
@@ -240,7 +257,7 @@ TEST_CASE("of each supervisor the leader hears in the order in which it spoke") 
 
 TEST_CASE("what many groups exchange shares messages") {
   for (int ranks : {64, 4096, 16'384}) {
-    SimulatedFleet fleet(ranks + 1, k_fan_out, 1, 8);
+    SimulatedFleet fleet(ranks + 1, k_fan_out, {1, 1, 8});
     Supervisor supervisor(fleet.leader(), fleet.layout(), test_launch::make_options("good", {}));
 
     const model::TrialRecord record = supervisor.run(trial_of(fleet));
@@ -251,17 +268,19 @@ TEST_CASE("what many groups exchange shares messages") {
   }
 }
 
+// The table in docs/several-hosts.md: test_tree '[.scale]' prints it.
 TEST_CASE("the cost of a trial by the number of ranks", "[.scale]") {
-  for (int ranks : {64, 256, 1024, 4096, 16'384})
-    for (int fan_out : {k_fan_out, ranks}) {
-      if (fan_out == ranks && ranks > 4096)
-        continue;
-      const Cost cost = cost_of_trial(ranks, fan_out, 20);
-      rusage usage{};
-      ::getrusage(RUSAGE_SELF, &usage);
-      std::printf(
-          "%6d ranks, fan-out %5d: %7lld messages at most, leader %.3f s, %ld MiB at most\n", ranks,
-          fan_out, static_cast<long long>(cost.most_messages), cost.leader_s,
-          usage.ru_maxrss / 1024);
-    }
+  auto mib = [](std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
+  for (int ranks : {64, 256, 1024, 4096, 16'384}) {
+    const Cost one = cost_of_trial(ranks, k_fan_out, 20);
+    const Cost many = cost_of_trial(ranks, k_fan_out, 20, 10);
+    std::printf("| %d | %lld | %.3f | %.1f | %.0f |\n", ranks,
+                static_cast<long long>(one.most_messages), one.leader_s, mib(one.leader_bytes),
+                mib(many.leader_bytes));
+  }
+  for (int ranks : {64, 1024, 4096}) {
+    const Cost star = cost_of_trial(ranks, ranks, 20);
+    std::printf("without the tree | %d | %lld | %.3f |\n", ranks,
+                static_cast<long long>(star.most_messages), star.leader_s);
+  }
 }
