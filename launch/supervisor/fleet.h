@@ -33,7 +33,7 @@ struct Report {
   std::string bytes;
   int trial = 0;
   Parts parts{};
-  Keep keep = Keep::yes;  // until later trials: it is sent again if a supervisor on the way is lost
+  Keep keep = Keep::yes; // until later trials: it is sent again if a supervisor on the way is lost
 };
 
 struct ReceivedMessage {

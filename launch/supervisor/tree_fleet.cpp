@@ -148,8 +148,8 @@ void TreeFleet::take_down(std::string mail) {
   if (bundle.messages.empty() || bundle.messages.back().sequence <= sequence_)
     return; // it came on another way
   auto passed_on = std::make_shared<const std::string>(std::move(mail));
-  if (std::erase_if(bundle.messages,
-                    [&](const Down& down) { return down.sequence <= sequence_; }) > 0)
+  if (std::erase_if(bundle.messages, [&](const Down& down) { return down.sequence <= sequence_; }) >
+      0)
     passed_on = std::make_shared<const std::string>(encode_mail(bundle));
   pass_down(place_.children, bundle, passed_on);
   for (Down& down : bundle.messages) {
@@ -291,8 +291,7 @@ void TreeFleet::adopt(int rank) {
   flush_down();
   const DownBundle again{{sent_down_.begin(), sent_down_.end()}};
   if (!again.messages.empty())
-    pass_down({{rank, place.end}}, again,
-              std::make_shared<const std::string>(encode_mail(again)));
+    pass_down({{rank, place.end}}, again, std::make_shared<const std::string>(encode_mail(again)));
 }
 
 // The first child is the next rank, which is most likely on the same lost host.
