@@ -39,6 +39,9 @@ constexpr auto k_spin = 200us;
 constexpr auto k_roll_call_patience = 60s;
 // How long to wait for the others at the end of the job.
 constexpr auto k_leave_patience = 30s;
+// Open MPI's client (PMIx) waits two seconds for the launcher's last answer, then gives up.
+constexpr auto k_late_launcher = 1900ms;
+constexpr auto k_launcher_patience = 5s;
 // How often to test a request in one poll.
 constexpr int k_tests_per_poll = 64;
 
@@ -161,6 +164,20 @@ void MpiFleet::leave_the_world() {
   NCCLPROBE_MPI(MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN));
 }
 
+// The launcher takes a process that exits before its last message was read as a failure, and kills
+// the others. If the launcher did not answer in time, it must get the time to read the message.
+void finalize() {
+  const std::int64_t began_ns = base::monotonic_ns();
+  {
+    const FinalizeLimit limit;
+    MPI_Finalize();
+  }
+  if (std::chrono::nanoseconds(base::monotonic_ns() - began_ns) < k_late_launcher)
+    return;
+  spdlog::debug("the launcher is late: waiting for it before this process ends");
+  std::this_thread::sleep_for(k_launcher_patience);
+}
+
 void MpiFleet::hide_segment() {
   MPI_Comm host = MPI_COMM_NULL;
   NCCLPROBE_MPI(MPI_Comm_split_type(world_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host));
@@ -191,8 +208,7 @@ void MpiFleet::leave() {
     }
     MPI_Comm_free(&world_);
     segment_->restore_name();
-    const FinalizeLimit limit;
-    MPI_Finalize();
+    finalize();
   } catch (const Exception& error) {
     spdlog::error("leaving MPI: {}", error.what());
   }

@@ -3,11 +3,13 @@
 
 // Loaded by LD_PRELOAD. STEP_CLOCK: the time of day jumps by an hour, forth and back, with each
 // look at it. FAIL_WITH, a number of errno, and FAIL_UNDER, a folder: after FAIL_AFTER files were
-// begun there, none can be begun or written.
+// begun there, none can be begun or written. STALL_LAUNCHER: mpirun is stopped for that many
+// milliseconds while rank 1 says farewell to it.
 #include <climits>
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -76,5 +78,25 @@ ssize_t write(int fd, const void* bytes, std::size_t size) {
   if (lies_there(fd) && fails())
     return -1;
   return original(fd, bytes, size);
+}
+
+// Of the library of Open MPI that talks to mpirun.
+int PMIx_Finalize(const void* information, std::size_t size) {
+  void* library = ::dlopen("libpmix.so.2", RTLD_NOLOAD | RTLD_NOW);
+  const auto original =
+      reinterpret_cast<int (*)(const void*, std::size_t)>(::dlsym(library, "PMIx_Finalize"));
+  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  const char* stall_ms = std::getenv("STALL_LAUNCHER");
+  if (rank != nullptr && stall_ms != nullptr && std::strcmp(rank, "1") == 0) {
+    const pid_t launcher = ::getppid();
+    ::kill(launcher, SIGSTOP);
+    if (::fork() == 0) {
+      ::close_range(0, ~0U, 0);
+      ::usleep(static_cast<useconds_t>(std::atoi(stall_ms)) * 1000);
+      ::kill(launcher, SIGCONT);
+      ::_exit(0);
+    }
+  }
+  return original(information, size);
 }
 }

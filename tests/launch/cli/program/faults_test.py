@@ -242,6 +242,14 @@ class Supervisor(FaultTest):
     def test_supervisor_stopped(self):
         return self.go_on(self.hold())
 
+    @fault("mpirun does not run for 2.1 s while the supervisors leave MPI", "they wait for it before they end", "[6/6] default", 0, WHOLE,
+           slow=True)
+    def test_late_mpirun(self):
+        if "Open MPI" not in subprocess.run(["mpirun", "--version"], capture_output=True, text=True).stdout:
+            self.skipTest("other launchers than Open MPI's expect no farewell")
+        self.launcher = mpirun(2)
+        return self.on_a_failing_system(STALL_LAUNCHER="2100", launcher=self.launcher)
+
     def follower(self):
         return next(pid for pid in self.processes("ncclprobe")
                     if b"OMPI_COMM_WORLD_RANK=1" in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))

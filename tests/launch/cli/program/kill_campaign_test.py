@@ -3,7 +3,8 @@
 
 """kill_campaign_test.py KILLS [SEED]: that many times kill -9 of a worker, a supervisor or mpirun at a random moment of a
 run on the CPU: while it starts, measures, stores, folds, resumes, or while a report reads or folds it. No finished trial
-may be lost, nothing may be left behind, and --resume must make the run whole. Prints what was hit."""
+may be lost, nothing may be left behind, and --resume must make the run whole. Prints what was hit. It works on a copy of
+the programs and in a /dev/shm of its own, so neither a build nor other jobs of the machine are in the way, or disturbed."""
 
 import collections
 import os
@@ -12,10 +13,12 @@ import random
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 import unittest
 
+import program_test_case
 from program_test_case import ProgramTest, mpirun
 
 KILLS = int(sys.argv.pop(1)) if len(sys.argv) > 1 else 12
@@ -23,11 +26,23 @@ SEED = int(sys.argv.pop(1)) if len(sys.argv) > 1 else random.randrange(1 << 32)
 PLAN = ["--backend", "host", "--sizes", "1K,64K", "--collectives", "all_reduce", "--batches", "1", "--iterations", "2",
         "--warmups", "0", "--no-sweep", "--repeat", "2"]
 SHARED = pathlib.Path("/dev/shm")
+OWN_SHARED_MEMORY = "NCCLPROBE_TEST_OWN_SHARED_MEMORY"
+
+
+def take_own_shared_memory():
+    """Starts this script again in a mount namespace where /dev/shm is empty. Returns where that is not allowed."""
+    if OWN_SHARED_MEMORY in os.environ:
+        return
+    for enter in (["unshare", "--mount"], ["unshare", "--mount", "--map-root-user"]):
+        if subprocess.run([*enter, "mount", "-t", "tmpfs", "none", str(SHARED)], capture_output=True).returncode == 0:
+            script = f'mount -t tmpfs -o size=1g none {SHARED} && exec "$@"'
+            os.environ[OWN_SHARED_MEMORY] = "1"
+            os.execvp(enter[0], [*enter, "bash", "-c", script, "bash", sys.executable, __file__, str(KILLS), str(SEED)])
 
 
 def segments():
-    """What would be ours in shared memory, or Open MPI's on our behalf."""
-    return {name for name in os.listdir(SHARED) if name.startswith(("nccl-", "ncclprobe", "vader_segment."))}
+    """All files in shared memory are of this script's programs. Nothing is looked at if that is not certain."""
+    return set(os.listdir(SHARED)) if OWN_SHARED_MEMORY in os.environ else set()
 
 
 class KillCampaign(ProgramTest):
@@ -35,6 +50,7 @@ class KillCampaign(ProgramTest):
         super().setUp()
         self.temporary = self.folder / "tmp"
         self.temporary.mkdir()
+        program_test_case.BIN = pathlib.Path(shutil.copytree(program_test_case.BIN, self.folder / "bin", symlinks=True))
         self.environment["TMPDIR"] = str(self.temporary)
         self.hits = collections.Counter()
         self.kills = 0
@@ -62,7 +78,7 @@ class KillCampaign(ProgramTest):
     def wait_for(self, program, condition):
         end = time.monotonic() + 30
         while program.poll() is None and time.monotonic() < end and not condition():
-            pass
+            time.sleep(0.0005)
 
     def moment_of_run(self, run, chance):
         """Somewhere in the run; half of the time while a trial is stored or all are folded."""
@@ -217,4 +233,5 @@ class KillCampaign(ProgramTest):
 
 
 if __name__ == "__main__":
+    take_own_shared_memory()
     unittest.main(verbosity=2)
