@@ -3,6 +3,8 @@
 
 #include "launch/supervisor/worker_handle.h"
 
+#include "base/secrets.h"
+
 #include <csignal>
 
 namespace ncclprobe::launch {
@@ -20,7 +22,7 @@ constexpr auto k_clearing = 5s;
 } // namespace
 
 Result<WorkerHandle> WorkerHandle::launch(const ProcessCommand& command) {
-  NCCLPROBE_TRY_ASSIGN(auto ends, wire::make_channel());
+  NCCLPROBE_TRY_ASSIGN(auto ends, wire::make_channel(base::secrets_of(command.environment)));
   NCCLPROBE_TRY_ASSIGN(Process process, Process::spawn(command, std::move(ends.second)));
   return WorkerHandle(std::move(process), std::move(ends.first));
 }

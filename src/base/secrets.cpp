@@ -46,7 +46,7 @@ std::vector<std::string> secrets_of(const std::vector<std::string>& environment)
   return secrets;
 }
 
-std::string without_secrets(std::string text, const std::vector<std::string>& secrets) {
+std::string without_secrets(std::string text, std::span<const std::string> secrets) {
   for (const std::string& secret : secrets)
     for (std::size_t at = text.find(secret); at != std::string::npos;
          at = text.find(secret, at + k_value_not_stored.size()))

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,6 @@ bool names_secret(std::string_view name);
 std::vector<std::string> secrets_of(const std::vector<std::string>& environment);
 
 // Replaces them by "(set)".
-std::string without_secrets(std::string text, const std::vector<std::string>& secrets);
+std::string without_secrets(std::string text, std::span<const std::string> secrets);
 
 } // namespace ncclprobe::base

@@ -21,7 +21,8 @@ void wait_for(int fd, short events, base::Deadline deadline) {
 
 } // namespace
 
-Channel::Channel(base::Fd fd) : fd_(std::move(fd)) {
+Channel::Channel(base::Fd fd, std::vector<std::string> secrets)
+    : fd_(std::move(fd)), decoder_(std::move(secrets)) {
   ::fcntl(fd_.get(), F_SETFL, ::fcntl(fd_.get(), F_GETFL) | O_NONBLOCK);
 }
 
@@ -84,11 +85,11 @@ Result<std::optional<Message>> Channel::receive(base::Deadline deadline) {
   }
 }
 
-Result<std::pair<Channel, base::Fd>> make_channel() {
+Result<std::pair<Channel, base::Fd>> make_channel(std::vector<std::string> secrets) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return fail(Errc::unavailable, "cannot make a channel: {}", std::strerror(errno));
-  return std::pair(Channel(base::Fd(ends[0])), base::Fd(ends[1]));
+  return std::pair(Channel(base::Fd(ends[0]), std::move(secrets)), base::Fd(ends[1]));
 }
 
 } // namespace ncclprobe::wire

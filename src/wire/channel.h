@@ -14,7 +14,8 @@ namespace ncclprobe::wire {
 // thread may send while another receives.
 class Channel {
 public:
-  explicit Channel(base::Fd fd);
+  // `secrets` never come out of receive() (Decoder).
+  explicit Channel(base::Fd fd, std::vector<std::string> secrets = {});
   int fd() const { return fd_.get(); }
 
   // Writes the whole frame; waits for the reader if necessary. Errors: crashed (the other end is
@@ -38,7 +39,8 @@ private:
   std::string outbox_;
 };
 
-// A connected pair: first for the supervisor, second for the worker, both close-on-exec.
-Result<std::pair<Channel, base::Fd>> make_channel();
+// A connected pair: first for the supervisor, second for the worker, both close-on-exec. The
+// supervisor does not receive `secrets`.
+Result<std::pair<Channel, base::Fd>> make_channel(std::vector<std::string> secrets = {});
 
 } // namespace ncclprobe::wire

@@ -25,15 +25,19 @@ struct Header {
 static_assert(sizeof(Header) == 24 && std::is_trivially_copyable_v<Header>);
 
 template <typename Alternative>
-Body unpack_as(std::string_view bytes) {
-  return unpack<Alternative>(bytes);
+Body unpack_as(std::string_view bytes, std::span<const std::string> secrets) {
+  if constexpr (std::is_same_v<Alternative, Exchange>)
+    return unpack<Alternative>(bytes);
+  else
+    return unpack<Alternative>(bytes, secrets);
 }
 
 template <std::size_t... Index>
-Body unpack_body(std::size_t type, std::string_view bytes, std::index_sequence<Index...>) {
-  using Unpack = Body (*)(std::string_view);
+Body unpack_body(std::size_t type, std::string_view bytes, std::span<const std::string> secrets,
+                 std::index_sequence<Index...>) {
+  using Unpack = Body (*)(std::string_view, std::span<const std::string>);
   constexpr Unpack k_table[] = {unpack_as<std::variant_alternative_t<Index, Body>>...};
-  return k_table[type](bytes);
+  return k_table[type](bytes, secrets);
 }
 
 constexpr std::size_t k_types = std::variant_size_v<Body>;
@@ -89,8 +93,8 @@ Result<std::optional<Message>> Decoder::next() {
     return std::nullopt;
   std::string_view payload = waiting.substr(sizeof header, header.payload_bytes);
   try {
-    Message message{header.rank,
-                    unpack_body(header.type, payload, std::make_index_sequence<k_types>())};
+    Message message{header.rank, unpack_body(header.type, payload, secrets_,
+                                             std::make_index_sequence<k_types>())};
     read_ += sizeof header + payload.size();
     return message;
   } catch (const Exception& error) {

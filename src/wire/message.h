@@ -153,6 +153,9 @@ std::string encode(const Message& message);
 // Splits a byte stream into frames.
 class Decoder {
 public:
+  Decoder() = default;
+  // Replaces these secrets in every text, but not in the opaque bytes of an exchange.
+  explicit Decoder(std::vector<std::string> secrets) : secrets_(std::move(secrets)) {}
   void feed(const char* data, std::size_t size);
   // The next complete message; nullopt if more bytes are needed. Errors (protocol): wrong magic or
   // version, too long a frame (1 GiB), an invalid payload. After an error the stream is unusable.
@@ -161,6 +164,7 @@ public:
 private:
   std::string pending_;
   std::size_t read_ = 0;
+  std::vector<std::string> secrets_;
 };
 
 } // namespace ncclprobe::wire

@@ -3,6 +3,8 @@
 
 #include "wire/packing.h"
 
+#include "base/secrets.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -43,6 +45,10 @@ std::uint64_t Unpacker::natural() {
       return value;
   }
   raise(Errc::protocol, "a number is too long");
+}
+
+std::string Unpacker::text() {
+  return base::without_secrets(std::string(take(natural())), secrets_);
 }
 
 double Unpacker::real() {

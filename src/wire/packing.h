@@ -4,6 +4,7 @@
 
 #include "base/described.h"
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -38,12 +39,15 @@ private:
 class Unpacker final : public base::Reader {
 public:
   explicit Unpacker(std::string_view bytes) : rest_(bytes) {}
+  // Replaces these secrets (base/secrets.h) in every text. They must outlive the reader.
+  Unpacker(std::string_view bytes, std::span<const std::string> secrets)
+      : rest_(bytes), secrets_(secrets) {}
   bool has_names() const override { return false; }
   bool boolean() override { return natural() != 0; }
   std::int64_t integer() override;
   std::uint64_t natural() override;
   double real() override;
-  std::string text() override { return std::string(take(natural())); }
+  std::string text() override;
   std::uint64_t choice(std::span<const base::EnumName> names) override;
   bool optional() override { return boolean(); }
   std::size_t list() override;
@@ -58,6 +62,7 @@ public:
 private:
   std::string_view take(std::uint64_t size);
   std::string_view rest_;
+  std::span<const std::string> secrets_;
 };
 
 template <typename T>
@@ -68,9 +73,9 @@ std::string pack(const T& value) {
 }
 // Throws Exception (protocol), also if bytes are left over.
 template <typename T>
-T unpack(std::string_view bytes) {
+T unpack(std::string_view bytes, std::span<const std::string> secrets = {}) {
   T value;
-  Unpacker in(bytes);
+  Unpacker in(bytes, secrets);
   base::read_value(in, value);
   in.expect_end();
   return value;

@@ -207,3 +207,26 @@ TEST_CASE("text that is no UTF-8 arrives as it was sent") {
 
   CHECK(back.outcome.reason == failure.outcome.reason);
 }
+
+TEST_CASE("a secret is in no text that comes out, and the bytes of an exchange stay as they are") {
+  const std::string secret = "hf_12345678";
+  const std::vector<std::pair<wire::Body, bool>> bodies{
+      {wire::Failure{{model::OutcomeKind::failed, "no access with " + secret, {1}}, 0}, false},
+      {wire::Evidence{{1, "NCCL INFO token " + secret + "\n", secret, {}}}, false},
+      {wire::Position{"in " + secret, "frame " + secret}, false},
+      {wire::Hello{wire::k_protocol_version, secret, 1}, false},
+      {wire::Loaded{{{"nccl", "2", "/" + secret + "/libnccl.so", ""}}, secret, {}}, false},
+      {wire::Exchange{"world", {0}, {{0, secret}}}, true}};
+  for (const auto& [body, stays] : bodies) {
+    const std::string frame = wire::encode({1, body});
+    REQUIRE_THAT(frame, ContainsSubstring(secret));
+    Decoder decoder({secret});
+    decoder.feed(frame.data(), frame.size());
+
+    const auto message = decoder.next();
+
+    REQUIRE(message);
+    REQUIRE(*message);
+    CHECK((wire::encode(**message).find(secret) != std::string::npos) == stays);
+  }
+}

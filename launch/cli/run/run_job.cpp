@@ -11,6 +11,7 @@
 #include "base/name_ranks.h"
 #include "base/number_list.h"
 #include "base/output_file.h"
+#include "base/secrets.h"
 #include "base/stored_variables.h"
 #include "base/text_layout.h"
 #include "base/version.h"
@@ -70,9 +71,11 @@ model::RunHeader make_header(const World& world, const Session& session, const J
   header.started_utc = base::utc_now();
   header.ncclprobe_version = base::version_and_build();
   header.mpi_version = session.fleet->description();
-  header.argv = world.arguments;
+  const std::vector<std::string> secrets = base::secrets_of(world.environment);
+  for (const std::string& argument : world.arguments)
+    header.argv.push_back(base::without_secrets(argument, secrets));
   header.seed = *options.seed;
-  header.note = options.note;
+  header.note = base::without_secrets(options.note, secrets);
   header.backend = session.backend.name;
   header.backend_reason = session.backend.reason;
   header.synthetic = session.backend.name == "synthetic";
@@ -87,8 +90,11 @@ model::RunHeader make_header(const World& world, const Session& session, const J
   header.files = contents_of_files(options);
   if (!job.more) // otherwise nobody knows
     header.planned_trials = static_cast<int>(plan.trials.size());
-  if (job.can_be_resumed)
-    header.plan = plan_to_store(options, header.ranks, started_by_launcher(world));
+  if (job.can_be_resumed) {
+    RunOptions stored = options;
+    stored.note = header.note;
+    header.plan = plan_to_store(std::move(stored), header.ranks, started_by_launcher(world));
+  }
   return header;
 }
 

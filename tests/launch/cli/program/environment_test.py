@@ -5,6 +5,7 @@
 
 import gzip
 import json
+import os
 import pathlib
 import unittest
 
@@ -20,6 +21,7 @@ SECRETS = {name: f"{CANARY}-{number}" for number, name in enumerate([
     "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN",
     "WANDB_API_KEY", "GITHUB_TOKEN", "GH_TOKEN", "CUDA_API_KEY", "CUDA_PASSWORD", "NCCL_TOKEN", "NCCL_SECRET",
     "NCCLPROBE_KEY", "GLOO_PASSWORD", "OMP_TOKEN", "UCX_SECRET", "LD_SECRET", "https_proxy", "MLFLOW_TRACKING_PASSWORD"])}
+WORKERS = pathlib.Path(os.environ["NCCLPROBE_TEST_WORKERS"])
 RUN = ["--backend", "host", *SMALL, "--repeat", "1"]
 
 
@@ -104,6 +106,25 @@ class Secrets(ProgramTest):
             done = self.run_program("report", str(self.run_file), "--format", form)
             self.expect_none_in(done.stdout, form)
         self.assertIn("HF_TOKEN=(set)", done.stdout)  # it was kept, but for the values
+
+    def test_a_secret_in_all_that_a_worker_says_and_in_the_users_words(self):
+        names = ("AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "WANDB_API_KEY", "GITHUB_TOKEN")
+        how = {"LEAK": " ".join(names), "MISBEHAVE": "yes", "MISBEHAVE_ONCE": str(self.folder / "once")}
+        again = ["--compare-library", f"worker={WORKERS / 'leak'}", "--verbose"]
+        note = " ".join(SECRETS[name] for name in names)
+        self.expect_none_of(*RUN, *again, "--note", note, "--output", str(self.run_file), code=3, **how)
+        self.expect_none_of("--resume", str(self.run_file), *again, code=3, **how)
+        for form in ("table", "csv", "markdown", "html"):
+            done = self.expect_none_of("report", str(self.run_file), "--format", form)
+            self.assertNotEqual(done.stdout, "")
+        report = self.report("json")
+        hidden = " ".join(["(set)"] * len(names))
+        self.assertEqual(report["run"]["note"], hidden)
+        self.expect_none_in(json.dumps(report), "json")
+        self.assertIn(f"the failure has {hidden}", json.dumps(report))
+        self.assertIn(f"the output has {hidden}", json.dumps(report))
+        if h5py is not None:
+            self.assertIn(f"INFO the log has {hidden}".encode(), self.contents(self.run_file))
 
     def test_a_recording_and_job_files(self):
         self.expect_none_of("record", "--output", str(self.folder / "job"), "--", "/bin/true")
