@@ -15,6 +15,7 @@ import file_rules
 import headers_alone
 import include_rules
 import linkage
+import safety_rules
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 import count_results  # noqa: E402
@@ -97,6 +98,30 @@ class IncludeRules(Tree):
         self.plant("ARCHITECTURE.md", "nothing here\n")
         with self.assertRaises(ValueError):
             include_rules.check(self.root)
+
+
+class SafetyRules(Tree):
+    def test_rejects_each_way_to_a_shell_a_program_or_a_file(self):
+        for words in ('std::system(x.c_str());', '::popen(x, "r");', 'run({"sh", "-c", x});', 'Command c{"/bin/sh", {"-c", x}};',
+                      'if (::fork() == 0) {}', 'execvp(x, y);', 'posix_spawn(&pid, x);', 'std::tmpfile();', '::mkstemp(x);', '::mkdtemp(x);',
+                      'fs::temp_directory_path();', 'auto x = "/tmp/ncclprobe.log";', 'std::ofstream file(x);', 'fopen(x, "w");', 'shm_open(x, 0, 0);',
+                      'auto flags = O_CREAT;'):
+            with self.subTest(words=words):
+                self.plant("src/model/trial.cpp", SPDX + words + "\n")
+                self.assertEqual(len(safety_rules.check(self.root)), 1)
+
+    def test_accepts_what_only_looks_like_it(self):
+        self.plant("src/model/trial.cpp", SPDX + '// std::system("x")\nmatrix.system(x); graph.fork(y); std::ifstream file(z); #include <fstream>\n')
+        self.plant("tests/model/trial_test.cpp", SPDX + 'std::system("x");\n')
+        self.assertEqual(safety_rules.check(self.root), [])
+
+    def test_rejects_a_file_that_may_be_a_link_also_where_files_may_be_made(self):
+        self.plant("src/base/atomic_file.cpp", SPDX + "::open(x, O_WRONLY | O_CREAT, 0600);\n")
+        self.assertIn("follows a link", "".join(safety_rules.check(self.root)))
+
+    def test_rejects_a_reason_without_a_place(self):
+        self.plant("launch/supervisor/tool.cpp", SPDX)
+        self.assertIn("remove the reason", "".join(safety_rules.check(self.root)))
 
 
 class FileRules(Tree):
