@@ -22,6 +22,8 @@ void append(std::vector<std::byte>& values, const void* more, std::size_t bytes)
 // Adds `count` contiguous records. Their rows have been counted, but not their parents' numbers.
 void add_records(Tables& tables, const RecordForm& form, std::size_t number, const void* records,
                  std::size_t count) {
+  if (count == 0)
+    return; // `records` may be null
   const std::vector<ColumnForm>& columns = run_form().tables[number].columns;
   const auto* first = static_cast<const std::byte*>(records);
   for (const LeafForm& leaf : form.leaves) {
