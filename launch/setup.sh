@@ -44,6 +44,7 @@ packages_optional=(
 
 # For tests that only tests/run.sh --full runs.
 packages_full=(
+  clang-tidy-14 gcovr # tests/gates.sh
   slurm-wlm slurm-wlm-basic-plugins munge # a Slurm of two nodes on one machine
 )
 

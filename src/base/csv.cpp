@@ -3,9 +3,34 @@
 
 #include "base/csv.h"
 
+#include <charconv>
+#include <string_view>
+
 namespace ncclprobe::base {
 
-std::string csv_field(const std::string& text) {
+namespace {
+
+// "-3.5", "+12%", "-".
+bool is_number(std::string_view text) {
+  text.remove_prefix(1); // the sign
+  if (text.ends_with('%'))
+    text.remove_suffix(1);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return text.empty() || (error == std::errc{} && end == text.data() + text.size());
+}
+
+bool is_formula(const std::string& text) {
+  const char first = text.empty() ? ' ' : text.front();
+  const bool may_be_number = first == '+' || first == '-';
+  return std::string("=@\t\r").find(first) != std::string::npos ||
+         (may_be_number && !is_number(text));
+}
+
+} // namespace
+
+std::string csv_field(const std::string& unmarked) {
+  const std::string text = is_formula(unmarked) ? "'" + unmarked : unmarked;
   if (text.find_first_of(",\"\r\n") == std::string::npos)
     return text;
   std::string out = "\"";

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/own_folder.h"
+#include "base/shell_word.h"
 #include "base/text_files.h"
 #include "store/run_lock.h"
 #include "store/run_parts.h"
@@ -110,7 +111,7 @@ Result<void> fill_parts_folder(const fs::path& run_file, const model::RunHeader&
                           trials.size()),
               fmt::format("go on with `ncclprobe --resume {}`, choose another --output, or replace "
                           "it with --force",
-                          run_file.string())});
+                          base::shell_word(run_file.string()))});
   }
   NCCLPROBE_TRY(write_header(run_file, header));
   lock.keep_until_exit();

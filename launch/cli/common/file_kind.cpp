@@ -4,6 +4,7 @@
 #include "launch/cli/common/file_kind.h"
 
 #include "base/fd.h"
+#include "base/shell_word.h"
 
 #include <cstddef>
 #include <fcntl.h>
@@ -42,16 +43,17 @@ InputKind kind_of_file(const std::string& file) {
 }
 
 base::Error with_right_command(base::Error error, const std::string& file) {
+  const std::string word = base::shell_word(file);
   switch (kind_of_file(file)) {
   case InputKind::run:
-    error.hint = fmt::format("it is a run file, which `ncclprobe report {}` shows", file);
+    error.hint = fmt::format("it is a run file, which `ncclprobe report {}` shows", word);
     break;
   case InputKind::topology:
-    error.hint = fmt::format("it is a topology, which `ncclprobe topo --from {}` shows", file);
+    error.hint = fmt::format("it is a topology, which `ncclprobe topo --from {}` shows", word);
     break;
   case InputKind::examination:
     error.hint =
-        fmt::format("it is an examination, which `ncclprobe doctor --offline {}` judges", file);
+        fmt::format("it is an examination, which `ncclprobe doctor --offline {}` judges", word);
     break;
   case InputKind::other:
     break;

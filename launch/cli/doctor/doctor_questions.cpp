@@ -13,6 +13,7 @@
 #include "base/exit_code.h"
 #include "base/fd.h"
 #include "base/mapped_file.h"
+#include "base/shell_word.h"
 #include "launch/cli/common/file_kind.h"
 #include "launch/cli/doctor/nodes_asked_for.h"
 #include "launch/cli/doctor/policy_file.h"
@@ -102,9 +103,9 @@ Result<void> read_outputs(const std::string& run_file, analysis::LogScanner& sca
         scanner.feed(worker.output_tail + "\n");
       }
   if (!any)
-    return base::fail(base::Error{base::Errc::not_found,
-                                  run_file + " keeps no output, as no trial in it failed",
-                                  fmt::format("`ncclprobe report {}` shows it", run_file)});
+    return base::fail(
+        base::Error{base::Errc::not_found, run_file + " keeps no output, as no trial in it failed",
+                    fmt::format("`ncclprobe report {}` shows it", base::shell_word(run_file))});
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include "base/console.h"
 #include "base/exit_code.h"
 #include "base/log.h"
+#include "base/shell_word.h"
 #include "base/text_layout.h"
 #include "base/version.h"
 #include "launch/cli/files/report_files.h"
@@ -99,7 +100,8 @@ void tell(const model::Run& run, const std::string& file) {
   base::print(base::StandardStream::out,
               fmt::format("{}: {} from {}; `ncclprobe report {}` shows them\n", file,
                           base::count_of(cells, "result", "results"),
-                          base::count_of(run.trials.size(), "launch", "launches"), file));
+                          base::count_of(run.trials.size(), "launch", "launches"),
+                          base::shell_word(file)));
 }
 
 } // namespace

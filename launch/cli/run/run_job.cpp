@@ -12,6 +12,7 @@
 #include "base/number_list.h"
 #include "base/output_file.h"
 #include "base/secrets.h"
+#include "base/shell_word.h"
 #include "base/stored_variables.h"
 #include "base/text_layout.h"
 #include "base/version.h"
@@ -207,9 +208,10 @@ std::string report_of(const analysis::RunSummary& run, const std::filesystem::pa
 
 // Advice on how to complete a run that was cut short.
 std::string way_on(const Job& job, const std::filesystem::path& output) {
-  return job.can_be_resumed ? fmt::format("`ncclprobe --resume {}{}` resumes it", output.string(),
-                                          options_to_name(job.options))
-                            : "start it again for the rest";
+  return job.can_be_resumed
+             ? fmt::format("`ncclprobe --resume {}{}` resumes it",
+                           base::shell_word(output.string()), options_to_name(job.options))
+             : "start it again for the rest";
 }
 
 int finish(const Job& job, const std::filesystem::path& output, const Result<Ending>& ending,
@@ -222,10 +224,11 @@ int finish(const Job& job, const std::filesystem::path& output, const Result<End
   if (stop_signal() == SIGTERM) { // under mpirun less than a second is left: folding can wait
     spdlog::warn("stopped by a signal; `ncclprobe report {}` shows the trials that were "
                  "finished, {}",
-                 output.string(), way_on(job, output));
+                 base::shell_word(output.string()), way_on(job, output));
     return base::k_exit_interrupted;
   }
-  const std::string left = fmt::format("`ncclprobe report {}` shows the report", output.string());
+  const std::string left =
+      fmt::format("`ncclprobe report {}` shows the report", base::shell_word(output.string()));
   LeaveOnSignal leaver(fmt::format("\nncclprobe: warning: stopped; {}\n", left));
   auto folded = fold(output, stored.done);
   if (!folded) {

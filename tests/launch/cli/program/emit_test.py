@@ -13,8 +13,8 @@ from program_test_case import ProgramTest, jsonschema
 
 RDMA = ["--hca", "mlx5_0", "--hca", "mlx5_1", "--rdma-resource", "rdma/hca"]
 NODES = ([], ["--each-node"], ["--gpus", "0", "--ranks-per-node", "2"], [*RDMA, "--volume", "results"])
-HARD = ["--", "run", "-o", "a b$(x) '1'.h5"]
-HARD_IN_SHELL = r"""run -o 'a b$(x) '\''1'\''.h5'"""
+HARD = ["--", "run", "-o", "a b$(x) '1' `y` \"z\" # k: {{u}}.h5"]
+HARD_IN_SHELL = r"""run -o 'a b$(x) '\''1'\'' `y` "z" # k: {{u}}.h5'"""
 
 
 class Emit(ProgramTest):

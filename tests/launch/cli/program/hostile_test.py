@@ -224,6 +224,12 @@ class RunFiles(HostileTest):
         for file in [self.folder / "out.json", *(self.folder / "tables").glob("*.csv")]:
             self.assertIsNone(UNSAFE.search(file.read_text()), file)
 
+    def test_a_command_that_a_hint_shows_can_be_pasted(self):
+        name = "x $(touch owned) `id` 'y'.h5"
+        (self.folder / name).write_bytes(self.run_file.read_bytes())
+        hint = self.run_program("doctor", "--offline", name).stderr
+        self.assertIn("`ncclprobe report 'x $(touch owned) `id` '\\''y'\\''.h5'` shows", hint)
+
     def test_names_in_the_file_itself(self):
         path = self.folder / "hostile.h5"
         path.write_bytes(self.run_file.read_bytes())
