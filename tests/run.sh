@@ -13,8 +13,8 @@ cd "$source_dir"
 usage() {
   cat <<END
 Usage: tests/run.sh [--full] [--host | --nvidia]
-  --full    the slow tests too, the benchmarks compiled, all tests once more with AddressSanitizer and UBSan, the fuzzers, and packages in
-            clean installations of Debian (as root)
+  --full    the slow tests too, the benchmarks compiled, all tests once more with AddressSanitizer and UBSan, the fuzzers, clang-tidy,
+            ThreadSanitizer, coverage, and packages in clean installations of Debian (as root)
   --host    build without the NVIDIA backend even if nvcc is there
   --nvidia  build with it, and stop if that cannot be done
   --help    print this and stop
@@ -100,6 +100,15 @@ if [ "$full" = yes ]; then
   else
     echo "fuzz: not run, there is no clang++"
   fi
+fi
+
+# The output of each goes to build/: tidy.txt, tsan.txt, coverage.txt.
+if [ "$full" = yes ]; then
+  for gate in tidy tsan coverage; do
+    echo "== $gate"
+    tests/gates.sh "$gate" >"build/$gate.txt" 2>&1 || trouble=yes
+    tail -40 "build/$gate.txt"
+  done
 fi
 
 # Builds them again, in clean installations of Debian.

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Slow checks of the whole tree, for tests/run.sh --full. Each builds in a folder of its own, build/<check>:
+#   tests/gates.sh tidy [FOLDER]...           clang-tidy, the checks in .clang-tidy; default: all folders
+#   tests/gates.sh tsan [CTEST ARGUMENT]...   ThreadSanitizer; default: the tests of supervisor and plugins
+#   tests/gates.sh coverage [TEST]...         lines and branches per library, by these test programs; default: all of label unit
+# A check whose tool is missing says so and passes.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+missing() {
+  echo "$1: not run, there is no $2"
+  exit 0
+}
+
+configure() { # NAME CMAKE_ARGUMENT...
+  local name=$1
+  shift
+  cmake --preset host -B "build/$name" "$@" >/dev/null
+}
+
+tidy() {
+  command -v clang-tidy-14 >/dev/null || missing tidy clang-tidy-14
+  # Without groups of sources, so that each source is in the list of commands. It is only configured; sources that
+  # other sources make are built first.
+  configure tidy -DNCCLPROBE_UNITY=OFF -DNCCLPROBE_TESTS=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_C_COMPILER=clang -DNCCLPROBE_WERROR=OFF
+  local folders=("$@")
+  [ ${#folders[@]} -gt 0 ] || folders=(src topology analysis launch)
+  local sources
+  mapfile -t sources < <(find "${folders[@]}" -name '*.cpp' -not -path 'src/nvidia/*' | sort)
+  printf '%s\n' "${sources[@]}" | xargs -P 2 -n 4 clang-tidy-14 -p build/tidy --quiet \
+    --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-everything 2>/dev/null
+  echo "tidy: ${#sources[@]} sources are clean"
+}
+
+tsan() {
+  configure tsan -DNCCLPROBE_UNITY=ON -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1 -DNDEBUG -fsanitize=thread" \
+    -DCMAKE_EXE_LINKER_FLAGS=-fsanitize=thread -DCMAKE_SHARED_LINKER_FLAGS=-fsanitize=thread -DCMAKE_MODULE_LINKER_FLAGS=-fsanitize=thread
+  local tests=(launch supervise tree plugin plugin_tracing)
+  if [ $# -gt 0 ]; then
+    tests=("$@")
+  fi
+  cmake --build build/tsan --target "${tests[@]/#/test_}"
+  for test in "${tests[@]}"; do
+    TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 "$(find build/tsan/tests -name "test_$test" -type f)" >"build/tsan/$test.txt" 2>&1 ||
+      { code=$?; [ $code = 77 ] || { tail -60 "build/tsan/$test.txt" && echo "tsan: $test failed" && exit 1; }; }
+    tail -3 "build/tsan/$test.txt"
+  done
+  echo "tsan: no data race in ${tests[*]}"
+}
+
+coverage() {
+  command -v gcovr >/dev/null || missing coverage gcovr
+  configure coverage -DNCCLPROBE_UNITY=OFF -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O0 -g1 --coverage"
+  find build/coverage -name '*.gcda' -delete
+  if [ $# -gt 0 ]; then
+    cmake --build build/coverage --target "${@/#/test_}"
+    for test in "$@"; do
+      "$(find build/coverage/tests -name "test_$test" -type f)" >/dev/null
+    done
+  else
+    cmake --build build/coverage
+    ctest --test-dir build/coverage -L unit --parallel 2 --output-on-failure >/dev/null
+  fi
+  gcovr --root . --object-directory build/coverage --filter 'src/' --filter 'topology/' --filter 'analysis/' --filter 'launch/' \
+    --exclude-unreachable-branches --exclude-throw-branches --csv build/coverage/files.csv >/dev/null
+  python3 tests/support/coverage_of_libraries.py build/coverage/files.csv
+}
+
+case ${1:-} in
+  tidy | tsan | coverage) "$@" ;;
+  *) sed -n '5,9s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
+esac
