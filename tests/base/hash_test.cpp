@@ -5,6 +5,7 @@
 #include "base/sha256.h"
 #include "support/catch.h"
 
+using namespace ncclprobe;
 using ncclprobe::base::Hash;
 using ncclprobe::base::mixed;
 
