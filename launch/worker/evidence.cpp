@@ -4,13 +4,13 @@
 #include "launch/worker/evidence.h"
 
 #include "plugin/profiler/recorder.h"
+#include "system/nccl_files.h"
 
-#include "base/atomic_file.h"
 #include "base/fd.h"
+#include "base/text_layout.h"
 
 #include <algorithm>
 #include <fcntl.h>
-#include <sstream>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -58,21 +58,6 @@ std::string bounded_log(const std::string& log, std::size_t most_bytes) {
                      tail - head, log.substr(tail));
 }
 
-std::string names_set_by(const std::string& configuration) {
-  std::istringstream lines(configuration);
-  std::string names;
-  for (std::string line; std::getline(lines, line);) {
-    std::size_t start = line.find_first_not_of(" \t");
-    std::size_t equals = line.find('=');
-    if (start == std::string::npos || line[start] == '#' || equals == std::string::npos)
-      continue;
-    std::string name = line.substr(start, equals - start);
-    name.erase(name.find_last_not_of(" \t") + 1);
-    names += (names.empty() ? "" : ", ") + name;
-  }
-  return names;
-}
-
 EvidenceCollector::EvidenceCollector(const model::TrialSpec& spec,
                                      std::map<std::string, std::string> environment)
     : active_(spec.purpose == model::Purpose::companion), of_nccl_(spec.backend == "nvidia"),
@@ -96,21 +81,17 @@ void EvidenceCollector::leave_cell(std::optional<double> estimate_us) {
     estimates_ += fmt::format("ncclprobe: NCCL expects {} us of cell {}\n", *estimate_us, cell_);
 }
 
-// Files that add settings outside the environment. NCCL reads NCCL_CONF_FILE or else ~/.nccl.conf,
-// then /etc/nccl.conf; the environment has priority.
+// The names that NCCL's files set outside the environment, without their values.
 std::string EvidenceCollector::configuration_files() const {
-  std::vector<std::string> paths{"/etc/nccl.conf"};
-  if (auto own = environment_.find("NCCL_CONF_FILE"); own != environment_.end())
-    paths.push_back(own->second);
-  else if (auto home = environment_.find("HOME"); home != environment_.end())
-    paths.push_back(home->second + "/.nccl.conf");
   std::string lines;
-  for (const std::string& path : paths)
-    if (auto content = base::read_file(path)) {
-      std::string names = names_set_by(*content);
-      if (!names.empty())
-        lines += fmt::format("ncclprobe: configuration file {} sets {}\n", path, names);
-    }
+  for (const model::NcclFile& file : system::nccl_files(environment_)) {
+    std::vector<std::string> names;
+    for (const model::Setting& one : file.settings)
+      names.push_back(one.name);
+    if (!names.empty())
+      lines += fmt::format("ncclprobe: configuration file {} sets {}\n", file.path,
+                           base::join(names, ", "));
+  }
   return lines;
 }
 

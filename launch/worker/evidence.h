@@ -17,9 +17,6 @@ inline constexpr std::size_t k_most_log_bytes = 1024 * 1024;
 // `log`, or its beginning and end with a line between them that gives the omitted length.
 std::string bounded_log(const std::string& log, std::size_t most_bytes = k_most_log_bytes);
 
-// "NCCL_A, NCCL_B": the names that an NCCL configuration file sets, without their values.
-std::string names_set_by(const std::string& configuration);
-
 // Collects a companion trial's evidence about its settings. Does nothing in other trials.
 class EvidenceCollector {
 public:

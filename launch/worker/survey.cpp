@@ -62,7 +62,6 @@ model::ProcessSurvey survey_process(const backend::Options& options) {
 
 model::HostSurvey survey_host(const backend::Options& options, const std::string& own_name,
                               const std::string& python) {
-  auto named = options.environment.find("NCCL_CONF_FILE");
   model::HostSurvey found;
   found.shared_memory = system::shared_memory();
   if (found.shared_memory)
@@ -73,8 +72,7 @@ model::HostSurvey survey_host(const backend::Options& options, const std::string
   found.name_addresses = system::addresses_in_hosts_file(own_name);
   found.rdma = system::rdma_ports();
   found.kernel_log = system::kernel_log();
-  found.nccl_files = system::nccl_files(named == options.environment.end() ? "" : named->second,
-                                        system::home_folder());
+  found.nccl_files = system::nccl_files(options.environment);
   found.installed = system::installed_libraries(options.environment, python);
   return found;
 }

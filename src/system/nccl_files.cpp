@@ -13,11 +13,13 @@ namespace ncclprobe::system {
 
 using namespace base;
 
-std::vector<model::NcclFile> nccl_files(const std::string& named, const std::string& home,
+std::vector<model::NcclFile> nccl_files(const std::map<std::string, std::string>& environment,
+                                        const std::string& home,
                                         const std::filesystem::path& root) {
   std::vector<std::string> paths;
-  if (!named.empty())
-    paths.push_back(named);
+  const auto named = environment.find("NCCL_CONF_FILE");
+  if (named != environment.end() && !named->second.empty())
+    paths.push_back(named->second);
   else if (!home.empty())
     paths.push_back(home + "/.nccl.conf");
   paths.emplace_back("/etc/nccl.conf");

@@ -66,9 +66,7 @@ workload::TuningGround TuneJob::ground() const {
   ground.machine = workload::nccl_machine(request_);
   ground.places = request_.nccl_places;
   ground.environment = {request_.environment.begin(), request_.environment.end()};
-  const auto named = request_.environment.find("NCCL_CONF_FILE");
-  for (const model::NcclFile& file : system::nccl_files(
-           named == request_.environment.end() ? "" : named->second, system::home_folder()))
+  for (const model::NcclFile& file : system::nccl_files(request_.environment))
     for (const model::Setting& one : file.settings)
       if (ground.environment.emplace(one.name, one.value).second)
         ground.files.emplace(one.name, file.path);

@@ -47,12 +47,6 @@ TEST_CASE("a long log keeps its beginning and its end, whole lines") {
   CHECK(bounded_log("short\n", 1000) == "short\n");
 }
 
-TEST_CASE("of a configuration file names are told, no values") {
-  CHECK(worker::names_set_by("# comment\nNCCL_DEBUG=WARN\n\n NCCL_IB_HCA = secret0\nno equals\n") ==
-        "NCCL_DEBUG, NCCL_IB_HCA");
-  CHECK(worker::names_set_by("").empty());
-}
-
 TEST_CASE("a measuring trial leaves no evidence") {
   model::TrialSpec spec = companion("nvidia");
   spec.purpose = model::Purpose::measure;
@@ -63,10 +57,11 @@ TEST_CASE("a measuring trial leaves no evidence") {
 TEST_CASE(
     "what the library writes into its log file is collected, and files in its way are named") {
   support::ScratchFolder folder;
-  std::ofstream(folder.path() / ".nccl.conf") << "NCCL_MAX_CTAS=4\n";
+  const std::string settings = (folder.path() / "nccl.conf").string();
+  std::ofstream(settings) << "# comment\nNCCL_MAX_CTAS=secret4\nno equals\nNCCL_DEBUG=WARN\n";
   EvidenceCollector collector(
       companion("nvidia"),
-      {{"NCCL_DEBUG_FILE", model::k_companion_log_path}, {"HOME", folder.path().string()}});
+      {{"NCCL_DEBUG_FILE", model::k_companion_log_path}, {"NCCL_CONF_FILE", settings}});
   std::FILE* as_nccl = std::fopen(model::k_companion_log_path, "w");
   REQUIRE(as_nccl != nullptr);
   std::fputs("host:1:1 [0] NCCL INFO NCCL_PROTO set by environment to LL\n", as_nccl);
@@ -77,7 +72,9 @@ TEST_CASE(
   REQUIRE(evidence.size() == 1);
   CHECK(evidence[0].rank == 1);
   CHECK_THAT(evidence[0].log, ContainsSubstring("NCCL_PROTO set by environment to LL\n"));
-  CHECK_THAT(evidence[0].log, ContainsSubstring("/.nccl.conf sets NCCL_MAX_CTAS\n"));
+  CHECK_THAT(evidence[0].log, // names, no values
+             ContainsSubstring("/nccl.conf sets NCCL_MAX_CTAS, NCCL_DEBUG\n"));
+  CHECK_THAT(evidence[0].log, !ContainsSubstring("secret4"));
 }
 
 TEST_CASE("calls belong to the cell they were made in, and to the rank that made them") {
