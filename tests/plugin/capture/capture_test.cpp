@@ -26,6 +26,8 @@ using namespace ncclprobe;
 using namespace ncclprobe::plugin;
 using namespace ncclprobe::captured;
 
+const char* const captured::k_library = NCCLPROBE_PROFILER;
+
 namespace {
 
 std::size_t operations_in(const std::filesystem::path& file) {

@@ -27,6 +27,8 @@ namespace ncclprobe::captured {
 
 namespace abi = plugin::abi;
 
+extern const char* const k_library; // its path, in capture_test.cpp
+
 struct Child {
   int status = 0;
   std::string words; // on stderr
@@ -44,7 +46,7 @@ Child in_child(const std::filesystem::path& folder, const Variables& variables, 
     setenv("NCCLPROBE_CAPTURE_DIR", folder.c_str(), 1);
     for (const auto& [name, value] : variables)
       setenv(name.c_str(), value.c_str(), 1);
-    void* library = dlopen(NCCLPROBE_PROFILER, RTLD_NOW | RTLD_LOCAL);
+    void* library = dlopen(k_library, RTLD_NOW | RTLD_LOCAL);
     auto* profiler = library == nullptr
                          ? nullptr
                          : static_cast<abi::ProfilerV5*>(dlsym(library, "ncclProfiler_v5"));

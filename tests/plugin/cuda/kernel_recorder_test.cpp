@@ -259,7 +259,7 @@ TEST_CASE("CUDA finds its entry point in the library that NCCL loads") {
 
   Child child = in_child(folder.path, k_cuda, [](abi::ProfilerV5& profiler) {
     const Fake cupti;
-    void* library = dlopen(NCCLPROBE_PROFILER, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    void* library = dlopen(k_library, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     auto* start = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"));
     if (start == nullptr || start() != 1 || cupti.subscriptions() != 0)
       return 1; // nothing is recorded yet
