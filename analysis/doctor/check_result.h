@@ -7,6 +7,7 @@
 #include "model/enum_names.h"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,6 +63,15 @@ inline void write_as(base::Writer& out, const Words& words) {
   out.text(words.text);
 }
 
+// Another result, as the cause of this one.
+struct Cause {
+  std::string id; // "D14"
+  std::string kind;
+  std::string what; // for people
+  bool operator==(const Cause&) const = default;
+};
+NCCLPROBE_FIELDS(Cause, id, kind, what)
+
 struct CheckResult {
   std::string id; // "D14"
   CheckStatus status = CheckStatus::ok;
@@ -72,9 +82,9 @@ struct CheckResult {
   std::vector<int> ranks;            // affected ranks; none: the host or all
   std::vector<std::string> hosts;
   Symptom symptom = Symptom::none;
-  std::vector<std::string> shows_as;  // words in the evidence of failures that it causes
-  std::string follows_from;           // the finding that its evidence names: "D14: ..."; else empty
-  std::vector<std::string> may_be_of; // findings that could explain it, without proof
+  std::vector<std::string> shows_as; // words in the evidence of failures that it causes
+  std::optional<Cause> follows_from; // that its evidence names
+  std::vector<Cause> may_be_of;      // could explain it, without proof
   bool operator==(const CheckResult&) const = default;
 };
 NCCLPROBE_FIELDS(CheckResult, id, status, evidence, cost, fix, follows_from, may_be_of, ranks,

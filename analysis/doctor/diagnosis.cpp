@@ -19,7 +19,7 @@ const CheckResult* gravest_of(const std::vector<CheckResult>& findings,
     const CheckResult* gravest = nullptr;
     for (const CheckResult& one : findings)
       if (std::find(ids.begin(), ids.end(), one.id) != ids.end() &&
-          one.follows_from.empty() != consequences &&
+          one.follows_from.has_value() == consequences &&
           (gravest == nullptr || one.status > gravest->status ||
            // If all trials succeeded, the last one has all ranks.
            (one.id == "D27" && one.status == CheckStatus::ok &&
@@ -97,18 +97,16 @@ void conclude(const Case& one, const CheckResult& root, const std::vector<CheckR
   std::string& text = diagnosis.conclusion;
   text = fmt::format("{} ({})", meaning_of(one, root), root.id);
   if (!root.may_be_of.empty())
-    text += "; possibly caused by " + root.may_be_of.front();
+    text += "; possibly caused by " + in_words(root.may_be_of.front());
   std::vector<std::string> maybe;
   std::vector<std::string> apart;
   for (const Question& question : k_questions)
     for (const CheckResult& other : findings) {
       bool asked = std::find(question.checks.begin(), question.checks.end(), other.id) !=
                    question.checks.end();
-      if (!asked || other.status != CheckStatus::fail || !other.follows_from.empty() ||
-          &other == &root)
+      if (!asked || other.status != CheckStatus::fail || other.follows_from || &other == &root)
         continue;
-      bool possible =
-          std::ranges::find(other.may_be_of, reference_to(root)) != other.may_be_of.end();
+      bool possible = std::ranges::find(other.may_be_of, as_cause(root)) != other.may_be_of.end();
       (possible ? maybe : apart).push_back(fmt::format("{}, {}", other.id, other.what.text));
       (possible ? diagnosis.may_follow : diagnosis.unrelated).push_back(other.id);
     }
@@ -144,12 +142,12 @@ Diagnosis diagnose(const Case& one, const std::vector<CheckResult>& findings) {
               Step::Answer::not_asked,
               ""};
     const CheckResult* found = gravest_of(findings, question.checks);
-    bool follows = found != nullptr && !found->follows_from.empty();
+    bool follows = found != nullptr && found->follows_from;
     if (found != nullptr) {
       if (found->status != CheckStatus::info) // informational findings give no reason
         step.because = found->what.text;
       if (follows)
-        step.because += "; caused by " + found->follows_from;
+        step.because += "; caused by " + in_words(*found->follows_from);
       bool nothing_to_ask = found->id == "D02" && found->status == CheckStatus::info; // no GPU
       if (nothing_to_ask)
         step.because = found->what.text;

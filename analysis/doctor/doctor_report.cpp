@@ -4,6 +4,7 @@
 #include "analysis/doctor/doctor_report.h"
 
 #include "analysis/doctor/diagnosis.h"
+#include "analysis/doctor/explanations.h"
 #include "analysis/doctor/facts.h"
 #include "analysis/doctor/installed_libraries.h"
 #include "analysis/topology_chart/topology_chart.h"
@@ -71,11 +72,10 @@ void add_finding(const CheckResult& finding, int ranks, std::size_t hosts, Secti
   if (finding.status == CheckStatus::ok) // its evidence is in the JSON
     return;
   to.add_each("          seen", evidence_lines(finding), k_detail_hang);
-  if (!finding.follows_from.empty())
-    to.add("          why", "caused by " + finding.follows_from, k_detail_hang);
+  if (finding.follows_from)
+    to.add("          why", "caused by " + in_words(*finding.follows_from), k_detail_hang);
   else if (!finding.may_be_of.empty())
-    to.add("          why", "possibly caused by " + base::join(finding.may_be_of, ", or by "),
-           k_detail_hang);
+    to.add("          why", "possibly caused by " + in_words(finding.may_be_of), k_detail_hang);
   if (!finding.cost.text.empty())
     to.add("          costs", finding.cost.text, k_detail_hang);
   if (!finding.fix.text.empty())
@@ -183,7 +183,7 @@ Section diagnosis_section(const Diagnosis& diagnosis) {
 const CheckResult* first_to_repair(const std::vector<CheckResult>& results) {
   const CheckResult* first = nullptr;
   for (const CheckResult& one : results)
-    if (one.status >= CheckStatus::warn && !one.fix.text.empty() && one.follows_from.empty() &&
+    if (one.status >= CheckStatus::warn && !one.fix.text.empty() && !one.follows_from &&
         (first == nullptr || one.status > first->status))
       first = &one;
   return first;
@@ -246,7 +246,7 @@ Report doctor_report(const Case& one, const std::vector<CheckResult>& findings) 
   Report report;
   report.rows = finding_table(findings);
   report.data = {{"schema", "ncclprobe.doctor"},
-                 {"schema_version", 1},
+                 {"schema_version", 2},
                  {"worst", worst(findings)},
                  {"tables_date", knowledge::tables_date()},
                  {"counts", count},

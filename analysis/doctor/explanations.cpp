@@ -105,12 +105,12 @@ void explain_one(CheckResult& failure, const std::vector<CheckResult>& all) {
     if (cause.symptom != Symptom::none || cause.status < CheckStatus::warn)
       continue;
     if (names(failure, cause)) {
-      failure.follows_from = reference_to(cause);
+      failure.follows_from = as_cause(cause);
       failure.may_be_of.clear();
       return;
     }
     if (could_explain(cause, failure))
-      failure.may_be_of.push_back(reference_to(cause));
+      failure.may_be_of.push_back(as_cause(cause));
   }
 }
 
@@ -122,7 +122,7 @@ void join_starts(std::vector<CheckResult>& findings) {
     for (const CheckResult& collective : findings)
       if (collective.id == "D27" && is_failure(collective) && share_evidence(failure, collective)) {
         failure.follows_from =
-            collective.follows_from.empty() ? reference_to(collective) : collective.follows_from;
+            collective.follows_from ? collective.follows_from : as_cause(collective);
         failure.may_be_of.clear();
       }
   }
@@ -130,13 +130,24 @@ void join_starts(std::vector<CheckResult>& findings) {
 
 bool explains_another(const CheckResult& cause, const std::vector<CheckResult>& all) {
   return std::ranges::any_of(
-      all, [&](const CheckResult& failure) { return failure.follows_from == reference_to(cause); });
+      all, [&](const CheckResult& failure) { return failure.follows_from == as_cause(cause); });
 }
 
 } // namespace
 
-std::string reference_to(const CheckResult& finding) {
-  return finding.id + ": " + finding.what.text;
+Cause as_cause(const CheckResult& finding) {
+  return {finding.id, std::string(finding.what.kind), finding.what.text};
+}
+
+std::string in_words(const Cause& cause) {
+  return cause.id + ": " + cause.what;
+}
+
+std::string in_words(const std::vector<Cause>& causes) {
+  std::string words;
+  for (const Cause& one : causes)
+    words += (words.empty() ? "" : ", or by ") + in_words(one);
+  return words;
 }
 
 void explain(std::vector<CheckResult>& findings) {
@@ -146,11 +157,10 @@ void explain(std::vector<CheckResult>& findings) {
   join_starts(findings);
   // A feature that could not start because of another finding was not tested.
   for (CheckResult& finding : findings)
-    if (finding.symptom == Symptom::did_not_start && finding.id != "D27" &&
-        !finding.follows_from.empty())
+    if (finding.symptom == Symptom::did_not_start && finding.id != "D27" && finding.follows_from)
       finding.status = CheckStatus::unknown;
   auto place = [&](const CheckResult& finding) {
-    return !finding.follows_from.empty() ? 2 : explains_another(finding, findings) ? 0 : 1;
+    return finding.follows_from ? 2 : explains_another(finding, findings) ? 0 : 1;
   };
   std::vector<std::pair<int, CheckResult>> ranked;
   for (const CheckResult& finding : findings)

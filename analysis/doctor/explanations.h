@@ -13,7 +13,9 @@ namespace ncclprobe::analysis::doctor {
 // failure lists it. Within a status, causes come first and consequences last.
 void explain(std::vector<CheckResult>& findings);
 
-// How explanations name a finding: "D14: NCCL 2.28.3 refuses NCCL_ALGO=Rng: ...".
-std::string reference_to(const CheckResult& finding);
+Cause as_cause(const CheckResult& finding);
+// "D14: NCCL 2.28.3 refuses NCCL_ALGO=Rng: ..."; several with ", or by ".
+std::string in_words(const Cause& cause);
+std::string in_words(const std::vector<Cause>& causes);
 
 } // namespace ncclprobe::analysis::doctor
