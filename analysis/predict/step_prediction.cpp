@@ -31,9 +31,6 @@ bool is_of(const StepResult& result, const StepRequest& request) {
   return own && own->batch == result.step.batch;
 }
 
-constexpr const char* k_one_process =
-    "only one process was measured, so the difference between processes is unknown (run --repeat)";
-
 // If every rank does the same as a single rank, the step without communication can serve too.
 bool is_whole_on_each(const StepRequest& request) {
   return (request.pattern == model::StepPattern::ddp ||
@@ -152,38 +149,31 @@ constexpr double k_most_replay_error = 0.1;
 // Share of the step: no more may be computing whose time at that size has an unknown error.
 constexpr double k_most_untold = 0.1;
 
-std::string why_no_interval(const StepBase& base, const StepProgram& program,
-                            const TransferCosts& transfers,
-                            const std::optional<InterNode>& inter_node, const Predicted& out,
-                            double untold_ns, const std::optional<double>& replay_error) {
+Why why_no_interval(const StepBase& base, const StepProgram& program,
+                    const TransferCosts& transfers, const std::optional<InterNode>& inter_node,
+                    const Predicted& out, double untold_ns,
+                    const std::optional<double>& replay_error) {
+  using namespace no_interval;
   if (!out.unknown.empty())
-    return fmt::format("it is unknown how long {} takes (run a step of that kind)",
-                       fmt::join(out.unknown, ", "));
+    return Finding{&k_unknown_activities,
+                   {{"activities", fmt::format("{}", fmt::join(out.unknown, ", "))}}};
   if (untold_ns > k_most_untold * out.step_ns)
-    return fmt::format(
-        "operations on {} ranks have a size that was not measured or stated, so their time is "
-        "unknown (three numbers of ranks show how it changes: run --ranks 1,2,4 --repeat 3)",
-        out.ranks);
+    return Finding{&k_unknown_sizes, {{"ranks", out.ranks}}};
   if (!base.half_width)
     return base.why_no_half_width;
   if (base.program && !replay_error)
-    return "the replay's error is unknown: too few sizes of the measured step's collectives were "
-           "measured to replay it";
+    return Finding{&k_no_replay};
   if (std::abs(replay_error.value_or(0)) > k_most_replay_error)
-    return fmt::format("the replay of the measured step is off by {:+.1f}%: it misses something, "
-                       "whose share may change with the number of ranks",
-                       100 * *replay_error);
+    return Finding{&k_replay_is_off, {{"percent", 100 * *replay_error}}};
   for (const Transfer& one : program.transfers())
     if (auto time = transfers.of(one, inter_node); time && !time->half_width) {
       const RankErrors& errors = transfers.rank_errors().at(one.collective);
-      return errors.measured.size() < 2
-                 ? fmt::format("{} was measured only on {} ranks, so its growth with the number of "
-                               "ranks is unknown",
-                               model::to_string(one.collective), errors.measured.front())
-                 : fmt::format("too few sizes of {} were measured to know its scatter",
-                               model::to_string(one.collective));
+      if (errors.measured.size() < 2)
+        return Finding{&k_one_number_of_ranks,
+                       {{"collective", one.collective}, {"ranks", errors.measured.front()}}};
+      return Finding{&k_few_sizes, {{"collective", one.collective}}};
     }
-  return "";
+  return {};
 }
 
 } // namespace
@@ -246,7 +236,7 @@ std::optional<StepBase> measured_base(const model::Run& run, const std::vector<S
   base.measured = widest.times;
   base.measured_ranks = base.ranks;
   base.half_width = half_width_of(rests_of(widest));
-  base.why_no_half_width = k_one_process;
+  base.why_no_half_width = Finding{&no_interval::k_one_process};
   find_alone(base, results);
   return base.alone_ns > 0 ? std::optional(std::move(base)) : std::nullopt;
 }
@@ -307,9 +297,7 @@ Result<StepBase> rated_base(const StepRequest& request, const std::vector<Measur
   if (of_processes && of_sizes)
     base.half_width = std::hypot(*of_processes, *of_sizes);
   base.why_no_half_width =
-      of_processes ? "too few sizes of products were measured to know how their rate changes (run "
-                     "another model too, or state a range: --tflops 350-450)"
-                   : k_one_process;
+      Finding{of_processes ? &no_interval::k_few_products : &no_interval::k_one_process};
   find_alone(base, {});
   return base;
 }
@@ -336,7 +324,9 @@ Predicted predict(const StepBase& base, const TransferCosts& transfers, int rank
   auto program = program_on(base.request, ranks, where.ranks_per_node);
   auto costs = program ? costs_of(*program, transfers, middle) : Result<Costs>(Costs{});
   if (!program || !costs) {
-    out.why_not = program ? costs.error().text() : program.error().text();
+    out.why_not =
+        program ? Finding{&unpredicted::k_unknown_transfer, {{"problem", costs.error().text()}}}
+                : Finding{&unpredicted::k_impossible_step, {{"problem", program.error().text()}}};
     return out;
   }
   const WorkTimes works = base.works.of(*program);
@@ -363,7 +353,7 @@ Predicted predict(const StepBase& base, const TransferCosts& transfers, int rank
   const double untold_ns = works_ns > 0 ? works.untold_ns / works_ns * times.computing_ns : 0;
   out.why_no_interval =
       why_no_interval(base, *program, transfers, middle, out, untold_ns, replay_error);
-  if (!out.why_no_interval.empty())
+  if (out.why_no_interval)
     return out;
   // Each source separately goes to either end of its range.
   double below = 0, above = 0, less_efficient = 0, more_efficient = 0;
@@ -428,7 +418,7 @@ std::optional<HeldOut> held_out(const model::Run& run, const std::vector<StepRes
   HeldOut out{.predicted =
                   predict(*fewer, TransferCosts(left, where.ranks_per_node), all->ranks, where),
               .measured_ns = all->measured.step_ns};
-  if (!out.predicted.why_not.empty())
+  if (out.predicted.why_not)
     return std::nullopt;
   std::set<int> ranks;
   for (const Point& point : left)

@@ -5,6 +5,7 @@
 #include "analysis/predict/measured_rates.h"
 #include "analysis/predict/transfer_costs.h"
 #include "analysis/predict/work_costs.h"
+#include "analysis/report_value/why.h"
 #include "analysis/steps/step_results.h"
 #include "workload/step_request.h"
 
@@ -39,6 +40,45 @@ struct StatedCompute {
   double half_width() const;
 };
 
+// Why a step cannot be predicted.
+namespace unpredicted {
+inline constexpr FindingKind k_impossible_step{"impossible_step", Severity::warning, "{problem}"};
+inline constexpr FindingKind k_unknown_transfer{"unknown_transfer", Severity::warning, "{problem}"};
+} // namespace unpredicted
+
+// Why a prediction has no interval.
+namespace no_interval {
+inline constexpr FindingKind k_one_process{
+    "one_process", Severity::warning,
+    "only one process was measured, so the difference between processes is unknown (run --repeat)"};
+inline constexpr FindingKind k_few_products{
+    "few_products", Severity::warning,
+    "too few sizes of products were measured to know how their rate changes (run another model "
+    "too, or state a range: --tflops 350-450)"};
+inline constexpr FindingKind k_unknown_activities{
+    "unknown_activities", Severity::warning,
+    "it is unknown how long {activities} takes (run a step of that kind)"};
+inline constexpr FindingKind k_unknown_sizes{
+    "unknown_sizes", Severity::warning,
+    "operations on {ranks} ranks have a size that was not measured or stated, so their time is "
+    "unknown (three numbers of ranks show how it changes: run --ranks 1,2,4 --repeat 3)"};
+inline constexpr FindingKind k_no_replay{
+    "no_replay", Severity::warning,
+    "the replay's error is unknown: too few sizes of the measured step's collectives were "
+    "measured to replay it"};
+inline constexpr FindingKind k_replay_is_off{
+    "replay_is_off", Severity::warning,
+    "the replay of the measured step is off by {percent:+.1f}%: it misses something, whose share "
+    "may change with the number of ranks"};
+inline constexpr FindingKind k_one_number_of_ranks{
+    "one_number_of_ranks", Severity::warning,
+    "{collective} was measured only on {ranks} ranks, so its growth with the number of ranks is "
+    "unknown"};
+inline constexpr FindingKind k_few_sizes{
+    "few_sizes", Severity::warning,
+    "too few sizes of {collective} were measured to know its scatter"};
+} // namespace no_interval
+
 // The basis of a prediction.
 struct StepBase {
   workload::StepRequest request;
@@ -53,7 +93,7 @@ struct StepBase {
   // Relative, 95%: how far one further process may be from the measured step apart from
   // communication; for another model's rates, including their error. Nothing if unknown.
   std::optional<double> half_width;
-  std::string why_no_half_width;
+  Why why_no_half_width;
   std::optional<double> held_out_error; // error for the largest measured step (HeldOut)
   double alone_ns = 0;                  // the step of a single rank
   double alone_samples = 0;             // its number of samples
@@ -94,8 +134,8 @@ struct Predicted {
   double exposed_ns = 0; // neither computing nor idle in the measured step
   double efficiency = 0;
   std::optional<Interval> efficiency_interval;
-  std::string why_not;         // nothing of the above counts
-  std::string why_no_interval; // if it has none
+  Why why_not;         // nothing of the above counts
+  Why why_no_interval; // if it has none
   // Half the interval's width, relative to the step, by source; they add up as squares. Replay:
   // errors of earlier replays. Sizes: operations with more or less work than any measured one.
   double from_transfers = 0, from_computing = 0, from_inter_node = 0, from_replay = 0;

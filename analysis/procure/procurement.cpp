@@ -97,6 +97,13 @@ std::size_t least_observations(const Procurement& all, const Difference& one) {
   return least;
 }
 
+constexpr FindingKind k_no_scatter{"no_scatter", Severity::note, "one process has no scatter"},
+    k_ranges_overlap{"ranges_overlap", Severity::note, "the ranges overlap"},
+    k_too_few_of_each{"too_few_processes", Severity::note,
+                      "a verdict needs {least} processes of each"},
+    k_within_floor{"within_noise_floor", Severity::note,
+                   "halves of equal processes differ by as much, {percent}"};
+
 // As analysis::judge: beyond the noise, within what could have been detected, or neither.
 void decide(const Procurement& all, Difference& one) {
   const bool apart = one.range.low > 1 || (one.range.high && *one.range.high < 1);
@@ -106,24 +113,24 @@ void decide(const Procurement& all, Difference& one) {
       one.verdict = first_is_less ? Verdict::better : Verdict::worse;
     else
       one.why_not_decided =
-          least_observations(all, one) == 1 ? "one process has no scatter" : "the ranges overlap";
+          Finding{least_observations(all, one) == 1 ? &k_no_scatter : &k_ranges_overlap};
     return;
   }
   if (least_observations(all, one) < k_least_processes) {
-    one.why_not_decided = fmt::format("a verdict needs {} processes of each", k_least_processes);
+    one.why_not_decided = Finding{&k_too_few_of_each, {{"least", k_least_processes}}};
     return;
   }
   const double distance = std::max(*one.ratio, 1 / *one.ratio);
   if (*one.adjusted_p < k_alpha) {
     if (distance <= one.floor.value_or(1))
-      one.why_not_decided = fmt::format("halves of equal processes differ by as much, {}",
-                                        base::percent_above(*one.floor));
+      one.why_not_decided =
+          Finding{&k_within_floor, {{"percent", base::percent_above(*one.floor)}}};
     else
       one.verdict = *one.ratio < 1 ? Verdict::better : Verdict::worse;
     return;
   }
   if (*one.detectable > k_largest_missed_ratio)
-    one.why_not_decided = too_noisy_text(*one.detectable);
+    one.why_not_decided = undecided::too_noisy(*one.detectable);
   else
     one.verdict = Verdict::no_difference;
 }

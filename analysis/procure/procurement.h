@@ -46,7 +46,7 @@ struct Difference {
   std::optional<double> detectable;    // smallest ratio that would have had a verdict
   std::optional<double> floor;         // between halves of equal processes; to be exceeded
   Verdict verdict = Verdict::not_decided;
-  std::string why_not_decided;
+  Why why_not_decided;
 };
 
 // The price of one node at which all workloads together cost as much as on another.

@@ -74,7 +74,7 @@ Finding order_finding(const Procurement& all, const Difference& one) {
   std::string first = node_name(all, one.first), second = node_name(all, one.second);
   if (one.verdict == Verdict::not_decided)
     return {&k_cost_not_decided,
-            {{"first", first}, {"second", second}, {"why", one.why_not_decided}}};
+            {{"first", first}, {"second", second}, {"why", in_words(one.why_not_decided)}}};
   const std::string basis = one.p ? "" : " (by limits, not by a test)";
   Difference told = one;
   if (one.verdict == Verdict::worse) {

@@ -306,7 +306,7 @@ TablePtr difference_table(const Procurement& all) {
       .titled("A/A", {Unit::ratio})
       .dispensable(1);
   table.add("verdict", &DifferenceRow::verdict).titled("first is").left();
-  table.add("why_not_decided", &DifferenceRow::why_not_decided);
+  add_why(table, "why_not_decided", &DifferenceRow::why_not_decided);
   return table.table();
 }
 

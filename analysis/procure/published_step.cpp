@@ -123,8 +123,8 @@ base::Result<cost_model::Predicted> predicted_at(const StepRequest& request, int
                                         ranks);
   cost_model::Predicted one =
       predict(base, costs, ranks, {.ranks_per_node = ranks, .inter_node = {}});
-  if (!one.why_not.empty())
-    return base::fail(base::Errc::not_found, "{}", one.why_not);
+  if (one.why_not)
+    return base::fail(base::Errc::not_found, "{}", in_words(one.why_not));
   return one;
 }
 

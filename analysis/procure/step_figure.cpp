@@ -232,11 +232,11 @@ base::Result<void> fill_predicted(StepFigure& figure, const NodeType& node,
   const std::vector<model::Run> also(node.runs.begin() + 1, node.runs.end());
   NCCLPROBE_TRY_ASSIGN(const Prediction prediction, predict(node.runs.front(), request, also));
   const cost_model::Predicted& one = prediction.predicted.front();
-  if (!one.why_not.empty())
-    return base::fail(base::Errc::not_found, "{}", one.why_not);
+  if (one.why_not)
+    return base::fail(base::Errc::not_found, "{}", in_words(one.why_not));
   if (!one.step_interval_ns)
     return base::fail(base::Errc::not_found, "predicted as {:.3f} ms, with an unknown error: {}",
-                      one.step_ns / 1e6, one.why_no_interval);
+                      one.step_ns / 1e6, in_words(one.why_no_interval));
   figure.origin = Origin::predicted;
   figure.synthetic = prediction.synthetic;
   figure.source = "predicted from its runs: computing " + prediction.base.source;

@@ -4,6 +4,7 @@
 #include "analysis/proof/proof.h"
 
 #include "analysis/proof/nccl_log.h"
+#include "analysis/proof/proof_reasons.h"
 #include "analysis/proof/variable_proof.h"
 #include "analysis/results/cell_summary.h"
 #include "analysis/results/loaded_libraries.h"
@@ -143,7 +144,7 @@ CellProof prove_cell(const TrialRecord& trial, int index, const std::map<int, Nc
 void add_verdict(std::vector<VariableProof>& all, VariableProof one, int rank) {
   auto same = std::ranges::find_if(all, [&](const VariableProof& other) {
     return other.setting == one.setting && other.effect == one.effect &&
-           other.reason == one.reason && other.line == one.line;
+           in_words(other.reason) == in_words(one.reason) && other.line == one.line;
   });
   if (same == all.end())
     same = all.insert(all.end(), std::move(one));
@@ -182,21 +183,23 @@ void prove_libraries(SettingProof& proof, const TrialRecord& trial) {
     if (!of_loader && !is_library)
       continue;
     for (const model::WorkerRecord& worker : trial.workers) {
-      VariableProof one{setting, Effect::not_known, "", {}, {}};
+      VariableProof one{setting, Effect::not_known, {}, {}, {}};
+      std::string loaded;
       bool problem = false;
       for (const model::Library& library : worker.libraries)
         if (of_loader || library.name == setting.name) {
-          one.reason += (one.reason.empty() ? "" : ", ") +
-                        in_words(LoadedLibrary{library.name, library.version, library.path, {}}) +
-                        (library.problem.empty() ? "" : ": " + library.problem);
+          loaded += (loaded.empty() ? "" : ", ") +
+                    in_words(LoadedLibrary{library.name, library.version, library.path, {}}) +
+                    (library.problem.empty() ? "" : ": " + library.problem);
           problem = problem || !library.problem.empty();
         }
-      if (one.reason.empty())
-        one.reason = "its workers did not report their loaded libraries";
-      else if (is_library)
+      // Of a path, the comparison of settings says which of these it led to.
+      one.reason = loaded.empty() ? Finding{&proof_reason::k_libraries_unknown}
+                                  : Finding{is_library ? &proof_reason::k_loaded
+                                                       : &proof_reason::k_path_led_to,
+                                            {{"libraries", loaded}}};
+      if (!loaded.empty() && is_library)
         one.effect = problem ? Effect::overridden : Effect::took_effect;
-      else // the comparison of settings says which of these it led to
-        one.reason = "loaded were " + one.reason;
       for (int rank : worker.ranks)
         add_verdict(proof.variables, one, rank);
     }
@@ -209,12 +212,13 @@ void prove_cpus(SettingProof& proof, const TrialRecord& trial) {
     return;
   for (const model::WorkerRecord& worker : trial.workers) {
     VariableProof one{
-        {model::k_cpu_affinity, trial.spec.cpu_affinity}, Effect::not_known, "", {}, {}};
+        {model::k_cpu_affinity, trial.spec.cpu_affinity}, Effect::not_known, {}, {}, {}};
     if (!worker.cpus_asked.empty() && !worker.cpus.empty())
       one.effect = worker.cpus == worker.cpus_asked ? Effect::took_effect : Effect::overridden;
-    one.reason = !worker.cpus.empty() ? "it ran on CPUs " + worker.cpus
-                 : trial.outcome.ok() ? "its worker did not report its CPUs"
-                                      : trial.outcome.reason;
+    one.reason = !worker.cpus.empty() ? Finding{&proof_reason::k_ran_on, {{"cpus", worker.cpus}}}
+                 : trial.outcome.ok()
+                     ? Finding{&proof_reason::k_cpus_unknown}
+                     : Finding{&proof_reason::k_trial_failed, {{"outcome", trial.outcome.reason}}};
     for (int rank : worker.ranks)
       add_verdict(proof.variables, one, rank);
   }
@@ -244,9 +248,9 @@ SettingProof prove(const model::Run& run, const TrialRecord& trial) {
       if (setting.name == k_loader_path)
         continue; // prove_libraries()
       if (log == logs.end()) {
-        add_verdict(proof.variables,
-                    {setting, Effect::not_known, "its companion trial recorded nothing", {}, {}},
-                    rank);
+        add_verdict(
+            proof.variables,
+            {setting, Effect::not_known, Finding{&proof_reason::k_nothing_recorded}, {}, {}}, rank);
         continue;
       }
       VariableProof one = prove_variable(setting, log->second, trial.spec.backend);
@@ -320,8 +324,8 @@ std::vector<SettingProof> setting_proofs(const model::Run& run) {
     for (SettingProof& proof : proofs)
       if (proof.setting == cpus.setting && cpus.changes_nothing())
         for (VariableProof& variable : proof.variables)
-          if (variable.setting.name == model::k_cpu_affinity)
-            variable.reason += ", as by default";
+          if (id_of(variable.reason) == proof_reason::k_ran_on.id)
+            variable.reason->kind = &proof_reason::k_ran_on_default;
   return proofs;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/report_value/why.h"
 #include "model/run.h"
 
 #include <map>
@@ -37,7 +38,7 @@ constexpr auto enum_names(Effect) {
 struct VariableProof {
   model::Setting setting;
   Effect effect = Effect::not_known;
-  std::string reason;     // empty if the verdict is sufficient
+  Why reason;             // absent if the verdict is sufficient (proof_reasons.h)
   std::string line;       // of the log; empty if there is none
   std::vector<int> ranks; // with this verdict
 };

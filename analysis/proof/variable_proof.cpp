@@ -3,6 +3,7 @@
 
 #include "analysis/proof/variable_proof.h"
 
+#include "analysis/proof/proof_reasons.h"
 #include "base/similar_words.h"
 #include "base/stored_variables.h"
 #include "workload/nccl_names.h"
@@ -16,6 +17,7 @@ namespace ncclprobe::analysis {
 namespace {
 
 using namespace std::string_view_literals;
+using namespace proof_reason;
 using workload::IntegerReading;
 using workload::ValueKind;
 using workload::Variable;
@@ -73,23 +75,23 @@ void prove_read(VariableProof& proof, const SettingLine& read, const Variable* v
   if (!same_value(variable, proof.setting.value, read.value)) {
     std::string plugin = plugin_line(log, "ENV/Plugin");
     proof.effect = Effect::overridden;
-    proof.reason = fmt::format("NCCL read {}", read.value);
-    if (!plugin.empty())
-      proof.reason += "; an environment plugin interferes: " + plugin;
+    proof.reason = plugin.empty()
+                       ? Finding{&k_read_other, {{"value", read.value}}}
+                       : Finding{&k_plugin_changed_it, {{"value", read.value}, {"plugin", plugin}}};
     return;
   }
   if (variable != nullptr && workload::acts_on_network(variable->scope) && log.nodes == 1 &&
       !log.used_network) {
     proof.effect = Effect::path_not_taken;
-    proof.reason = "NCCL read it, but no connection of this run goes over a network";
+    proof.reason = Finding{&k_no_network};
     return;
   }
   if (variable != nullptr &&
       workload::is_outside(*variable, workload::read_integer(read.value).value)) {
-    proof.reason = "read, but outside NCCL's documented values";
+    proof.reason = Finding{&k_outside};
     if (std::string line = config_line(proof.setting.name, log); !line.empty()) {
       proof.effect = Effect::overridden;
-      proof.reason += "; the communicator's configuration sets it";
+      proof.reason = Finding{&k_outside_and_configured};
       proof.line = line;
     }
     return;
@@ -104,19 +106,19 @@ void prove_unread(VariableProof& proof, const Variable* variable, const NcclLog&
     workload::NameJudgement judgement = workload::judge_name(name);
     bool gone = judgement.kind == workload::NameKind::not_read;
     proof.effect = gone ? Effect::ignored : Effect::unknown_name;
-    proof.reason = gone                    ? "NCCL does not read it: " + judgement.why
-                   : judgement.why.empty() ? "NCCL reads no variable with such a name"
-                                           : judgement.why;
+    proof.reason = judgement.why.empty()
+                       ? Finding{&k_no_such_name}
+                       : Finding{gone ? &k_not_read : &k_similar_name, {{"why", judgement.why}}};
     return;
   }
   if (proof.setting.value.empty()) {
     proof.effect = Effect::ignored;
-    proof.reason = "an empty value has no effect";
+    proof.reason = Finding{&k_empty_value};
     return;
   }
   if (std::string line = config_line(name, log); !line.empty()) {
     proof.effect = Effect::overridden;
-    proof.reason = "the communicator's configuration sets it";
+    proof.reason = Finding{&k_configured};
     proof.line = line;
     return;
   }
@@ -124,22 +126,21 @@ void prove_unread(VariableProof& proof, const Variable* variable, const NcclLog&
     workload::Judgement judgement = workload::judge(proof.setting, {}, {});
     if (judgement.reading == workload::Reading::misread) {
       proof.effect = Effect::ignored;
-      proof.reason = judgement.why;
+      proof.reason = Finding{&k_misread, {{"why", judgement.why}}};
       return;
     }
   }
   if (!log.has_words) {
-    proof.reason = "its companion trial has no NCCL log of this rank";
+    proof.reason = Finding{&k_no_log};
     return;
   }
   bool on_network = workload::acts_on_network(variable->scope) && log.nodes == 1;
   if (reads_integer(variable) || on_network) {
     proof.effect = Effect::path_not_taken;
-    proof.reason =
-        on_network ? "all ranks are on one node" : "NCCL did not reach the code that reads it";
+    proof.reason = Finding{on_network ? &k_one_node : &k_not_reached};
     return;
   }
-  proof.reason = "NCCL does not log this variable";
+  proof.reason = Finding{&k_not_logged};
 }
 
 } // namespace
@@ -150,7 +151,7 @@ VariableProof prove_variable(const model::Setting& setting, const NcclLog& log,
   const SettingLine* read = log.setting(setting.name);
   if (setting.value == base::k_value_unset) {
     proof.effect = read == nullptr ? Effect::took_effect : Effect::overridden;
-    proof.reason = read == nullptr ? "nothing sets it" : "a configuration file sets it";
+    proof.reason = Finding{read == nullptr ? &k_nothing_sets_it : &k_set_by_file};
     proof.line = read == nullptr ? "" : read->line;
     return proof;
   }
@@ -159,15 +160,15 @@ VariableProof prove_variable(const model::Setting& setting, const NcclLog& log,
     if (read != nullptr)
       proof.line = read->line;
     else
-      proof.reason = fmt::format("the {} backend does not read it", backend);
+      proof.reason = Finding{&k_backend_ignores_it, {{"backend", backend}}};
     return proof;
   }
   const Variable* variable = workload::find_variable(setting.name);
   IntegerReading reading = workload::read_integer(setting.value);
   if (reads_integer(variable) && !setting.value.empty() && !reading.whole) {
     proof.effect = Effect::not_a_number;
-    proof.reason =
-        fmt::format("NCCL read {}", read != nullptr ? read->value : std::to_string(reading.value));
+    proof.reason = Finding{
+        &k_read_other, {{"value", read != nullptr ? read->value : std::to_string(reading.value)}}};
     if (read != nullptr)
       proof.line = read->line;
     return proof;
@@ -206,20 +207,23 @@ void check_choices(VariableProof& proof, const NcclLog& log, const model::TrialS
         continue;
       std::string plugin = plugin_line(log, "TUNER/Plugin");
       proof.effect = Effect::overridden;
-      proof.reason = fmt::format("{} used {} anyway{}", *function, taken,
-                                 plugin.empty() ? "" : "; a tuner plugin interferes: " + plugin);
+      proof.reason = Finding{&k_used_other, {{"function", *function}, {"taken", taken}}};
+      if (!plugin.empty()) {
+        proof.reason->kind = &k_tuner_used_other;
+        proof.reason->values.emplace_back("plugin", plugin);
+      }
       return;
     }
   }
   if (looked && proof.effect == Effect::not_known) {
     proof.effect = Effect::took_effect;
-    proof.reason = "all calls used it";
+    proof.reason = Finding{&k_all_used_it};
   }
 }
 
 VariableProof prove_in_process(const model::Setting& setting, const std::vector<CellProof>& cells,
                                int rank) {
-  VariableProof proof{setting, Effect::not_known, "the library did not report it", {}, {}};
+  VariableProof proof{setting, Effect::not_known, Finding{&k_not_reported}, {}, {}};
   auto taken_by = [&](const Use& use) {
     return setting.name == "algorithm"                      ? use.algorithm
            : setting.name == "protocol"                     ? use.protocol
@@ -236,12 +240,13 @@ VariableProof prove_in_process(const model::Setting& setting, const std::vector<
         continue;
       if (!is_logged_as(setting.value, taken)) {
         proof.effect = Effect::overridden;
-        proof.reason =
-            fmt::format("{} used {} {} anyway", cell.label.workload(), setting.name, taken);
+        proof.reason = Finding{
+            &k_cell_used_other,
+            {{"workload", cell.label.workload()}, {"setting", setting.name}, {"taken", taken}}};
         return proof;
       }
       proof.effect = Effect::took_effect;
-      proof.reason = "all calls used it";
+      proof.reason = Finding{&k_all_used_it};
     }
   }
   return proof;

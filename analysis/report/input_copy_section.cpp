@@ -107,7 +107,7 @@ TablePtr effects_value(const CopyComparison& comparison) {
   table.add("adjusted_p", [](Row one) { return six_digits(one.adjusted_p); });
   table.add("detectable_ratio", [](Row one) { return six_digits(one.detectable); });
   table.add("verdict", &CopyEffect::verdict);
-  table.add("why_not_decided", &CopyEffect::why_not_decided);
+  add_why(table, "why_not_decided", &CopyEffect::why_not_decided);
   return table.table();
 }
 
@@ -165,8 +165,8 @@ std::string detectable_text(const std::vector<const CopyComparison*>& comparison
 std::string why_open(const std::vector<const CopyComparison*>& comparisons) {
   for (const CopyComparison* one : comparisons)
     for (const CopyEffect& effect : one->effects)
-      if (!effect.why_not_decided.empty())
-        return effect.why_not_decided;
+      if (effect.why_not_decided)
+        return in_words(effect.why_not_decided);
   return "";
 }
 

@@ -230,7 +230,7 @@ TablePtr predicted_table(const Prediction& prediction) {
   TableOf<Predicted> table(prediction.predicted);
   auto add = [&](const char* key, auto get) { // null if it could not be predicted
     return table.add(key, [get](const Predicted& one) -> Value {
-      return one.why_not.empty() ? Value(std::invoke(get, one)) : Value();
+      return one.why_not ? Value() : Value(std::invoke(get, one));
     });
   };
   table.add("ranks", &Predicted::ranks).titled("ranks");
@@ -258,8 +258,8 @@ TablePtr predicted_table(const Prediction& prediction) {
   add("half_width_sizes", &Predicted::from_sizes);
   add("half_width_inter_node", &Predicted::from_inter_node);
   add("half_width_replay", &Predicted::from_replay);
-  table.add("why_not", &Predicted::why_not);
-  table.add("why_no_interval", &Predicted::why_no_interval);
+  add_why(table, "why_not", &Predicted::why_not);
+  add_why(table, "why_no_interval", &Predicted::why_no_interval);
   table.add("taken_to_need_no_time", &Predicted::unknown);
   return table.table();
 }
@@ -272,12 +272,12 @@ Section predicted_section(const Prediction& prediction, TablePtr table) {
                   {View{std::move(table)}}};
   std::vector<Finding> found;
   for (const Predicted& one : prediction.predicted) {
-    if (!one.why_not.empty()) {
-      found.push_back({&k_not_predicted, {{"ranks", one.ranks}, {"why", one.why_not}}});
+    if (one.why_not) {
+      found.push_back({&k_not_predicted, {{"ranks", one.ranks}, {"why", in_words(one.why_not)}}});
       continue;
     }
-    if (!one.why_no_interval.empty())
-      found.push_back({&k_no_interval, {{"why", one.why_no_interval}}});
+    if (one.why_no_interval)
+      found.push_back({&k_no_interval, {{"why", in_words(one.why_no_interval)}}});
     for (const std::string& activity : one.unknown)
       found.push_back({&k_time_unknown, {{"activity", activity}}});
   }

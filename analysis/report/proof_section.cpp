@@ -108,8 +108,8 @@ Text variable_text(const VariableProof& proof, int ranks) {
                      std::string(model::to_string(proof.effect));
   if (static_cast<int>(proof.ranks.size()) < ranks)
     text += on_ranks(proof.ranks);
-  if (!proof.reason.empty())
-    text += ": " + proof.reason;
+  if (proof.reason)
+    text += ": " + in_words(*proof.reason);
   if (!proof.line.empty())
     text += " [" + proof.line + "]";
   return {"  ", text, 2};
@@ -176,7 +176,7 @@ TablePtr variables_table(const SettingProof& proof) {
   table.add("name", [](const VariableProof& one) { return one.setting.name; });
   table.add("value", [](const VariableProof& one) { return one.setting.value; });
   table.add("effect", &VariableProof::effect);
-  table.add("reason", &VariableProof::reason);
+  add_why(table, "reason", &VariableProof::reason);
   table.add("line", &VariableProof::line);
   table.add("ranks", &VariableProof::ranks);
   return table.table();

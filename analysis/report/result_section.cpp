@@ -172,21 +172,22 @@ Value against_default(const SettingResult& result, const Comparison* one) {
   if (!one)
     return nullptr;
   const SettingResult& baseline = *one->baseline;
-  return Object{{"speed_ratio", six_digits(one->speed_ratio)},
-                {"lowest_speed_ratio", baseline.lowest_ns / result.highest_ns},
-                {"highest_speed_ratio", baseline.highest_ns / result.lowest_ns},
-                {"within_spread", baseline.lowest_ns <= result.highest_ns &&
-                                      result.lowest_ns <= baseline.highest_ns},
-                {"verdict", one->verdict},
-                {"why_not_decided", one->why_not_decided},
-                {"interval", interval_value(one->interval)},
-                {"p", six_digits(one->p)},
-                {"adjusted_p", six_digits(one->adjusted_p)},
-                {"detectable_speed_ratio", six_digits(one->detectable)},
-                {"processes", result.processes.size()},
-                {"default_processes", baseline.processes.size()},
-                {"pairs", one->pairs},
-                {"throttled", one->throttled}};
+  Object all{{"speed_ratio", six_digits(one->speed_ratio)},
+             {"lowest_speed_ratio", baseline.lowest_ns / result.highest_ns},
+             {"highest_speed_ratio", baseline.highest_ns / result.lowest_ns},
+             {"within_spread",
+              baseline.lowest_ns <= result.highest_ns && result.lowest_ns <= baseline.highest_ns},
+             {"verdict", one->verdict},
+             {"interval", interval_value(one->interval)},
+             {"p", six_digits(one->p)},
+             {"adjusted_p", six_digits(one->adjusted_p)},
+             {"detectable_speed_ratio", six_digits(one->detectable)},
+             {"processes", result.processes.size()},
+             {"default_processes", baseline.processes.size()},
+             {"pairs", one->pairs},
+             {"throttled", one->throttled}};
+  std::ranges::move(fields_of("why_not_decided", one->why_not_decided), std::back_inserter(all));
+  return all;
 }
 
 TablePtr processes_table(const SettingResult& result) {

@@ -69,7 +69,7 @@ bool is_variable(const model::Setting& setting) {
 std::vector<Advice> advices(const RunFigures& figures) {
   std::map<std::string, const SettingVerdict*> usable;
   for (const SettingVerdict& one : figures.settings)
-    if (one.wrong == 0 && one.withheld.empty())
+    if (one.wrong == 0 && !one.withheld)
       usable[one.setting] = &one;
   // The results are sorted by family, then size.
   std::map<const SettingResult*, const Comparison*>
@@ -210,8 +210,9 @@ std::vector<Finding> answer(const std::vector<SettingVerdict>& settings, const V
   std::vector<Finding> clear, mixed, wrong, withheld;
   int open = 0, too_noisy = 0;
   for (const SettingVerdict& one : settings) {
-    if (!one.withheld.empty())
-      withheld.push_back({&k_withheld, {{"setting", one.setting}, {"why", one.withheld}}});
+    if (one.withheld)
+      withheld.push_back(
+          {&k_withheld, {{"setting", one.setting}, {"why", in_words(one.withheld)}}});
     else
       open += one.not_decided - one.too_noisy;
     too_noisy += one.too_noisy;

@@ -150,9 +150,7 @@ private:
                         .ratio = geometric_mean(ratios.all)};
       effect.test = paired_ratio(ratios.all, k_confidence);
       if (ratios.all.size() < k_least_processes)
-        effect.why_not_decided =
-            fmt::format("{} {} measured both, {} are needed", ratios.all.size(),
-                        ratios.all.size() == 1 ? "process" : "processes", k_least_processes);
+        effect.why_not_decided = undecided::too_few_pairs(ratios.all.size());
       else if (auto arms = welch_ratio(ratios.even, ratios.odd, k_confidence))
         arms_.push_back(distance(arms->ratio));
       comparison.effects.push_back(std::move(effect));
@@ -194,7 +192,7 @@ private:
     std::vector<double> p_values;
     for (CopyComparison& comparison : out_.all)
       for (CopyEffect& effect : comparison.effects)
-        if (effect.why_not_decided.empty() && effect.test && out_.floor) {
+        if (!effect.why_not_decided && effect.test && out_.floor) {
           tested.push_back(&effect);
           p_values.push_back(effect.test->p);
         }
@@ -210,7 +208,7 @@ private:
       if (differs)
         effect.verdict = effect.ratio > 1 ? Verdict::worse : Verdict::better;
       else if (*effect.detectable > k_largest_missed_ratio)
-        effect.why_not_decided = too_noisy_text(*effect.detectable);
+        effect.why_not_decided = undecided::too_noisy(*effect.detectable);
       else
         effect.verdict = Verdict::no_difference;
     }

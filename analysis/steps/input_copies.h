@@ -39,7 +39,7 @@ struct CopyEffect {
   std::optional<double> adjusted_p; // Holm, over all tested effects of the run
   std::optional<double> detectable; // smallest ratio that would have had a verdict; as adjusted_p
   Verdict verdict = Verdict::not_decided; // worse: takes longer
-  std::string why_not_decided;
+  Why why_not_decided;
 };
 
 // One kind of copy against none, or pageable memory against pinned.

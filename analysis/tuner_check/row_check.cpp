@@ -139,8 +139,6 @@ constexpr FindingKind k_no_communicator{
 constexpr FindingKind k_no_call{"no_call", Severity::note,
                                 "no call had these sizes and numbers of ranks"};
 
-using Why = std::optional<Finding>;
-
 Why why_excluded(const tuning::Choice& choice, std::string_view function,
                  const Variables& variables) {
   auto excluded = [&](const char* name, auto allowed_by, std::string_view word) -> Why {

@@ -5,7 +5,7 @@
 #include "tuning/hit_counts.h"
 #include "tuning/table_file.h"
 
-#include "analysis/report_value/report_value.h"
+#include "analysis/report_value/why.h"
 #include "model/run.h"
 #include "workload/nccl_variables.h"
 
@@ -33,7 +33,7 @@ struct RowCheck {
   // How often it was used: the most calls of any process, because every rank counts the same
   // calls; or the cells of the run. Absent: no evidence.
   std::optional<std::uint64_t> calls;
-  std::optional<Finding> reason; // a clause; absent for `hit` and `unchecked`
+  Why reason; // a clause; absent for `hit` and `unchecked`
 };
 
 // A job whose ranks are spread evenly over its nodes.

@@ -49,18 +49,7 @@ TableOf<RowCheck> rows_table(std::vector<RowCheck> checks) {
       .titled("channels");
   table.add("state", &RowCheck::state).titled("state").left();
   table.add("calls", &RowCheck::calls).titled("calls").if_any();
-  table.add("reason", [](const RowCheck& check) {
-    return check.reason ? Value(in_words(*check.reason)) : Value();
-  });
-  table.add("reason_id", [](const RowCheck& check) {
-    return check.reason ? Value(check.reason->kind->id) : Value();
-  });
-  table
-      .add("reason_values",
-           [](const RowCheck& check) {
-             return check.reason ? Value(check.reason->values) : Value();
-           })
-      .nested();
+  add_why(table, "reason", &RowCheck::reason);
   return table;
 }
 

@@ -157,48 +157,48 @@ void decide(Comparison& one, double floor) {
     one.verdict = one.speed_ratio > 1 ? Verdict::better : Verdict::worse;
   } else if (*one.detectable > k_largest_missed_ratio) {
     one.too_noisy = true;
-    one.why_not_decided = too_noisy_text(*one.detectable);
+    one.why_not_decided = undecided::too_noisy(*one.detectable);
   } else {
     one.verdict = Verdict::no_difference;
   }
 }
 
-// For either side; empty if both loaded the requested libraries, on the requested CPUs.
-std::string not_as_asked(const Comparison& one) {
-  if (!one.setting->not_as_asked.empty())
-    return one.setting->not_as_asked;
-  const std::string& of_default = one.baseline->not_as_asked;
-  return of_default.empty() ? "" : "of the default, " + of_default;
+// For either side; absent if both loaded the requested libraries, on the requested CPUs.
+Why not_as_asked(const Comparison& one) {
+  if (const std::string& problem = one.setting->not_as_asked; !problem.empty())
+    return Finding{&undecided::k_not_as_asked, {{"problem", problem}}};
+  if (const std::string& problem = one.baseline->not_as_asked; !problem.empty())
+    return Finding{&undecided::k_default_not_as_asked, {{"problem", problem}}};
+  return {};
 }
 
-// Empty if it can be decided.
-std::string why_not_decided(const Comparison& one, const std::optional<NoiseFloor>& floor) {
-  auto too_few = [](const SettingResult& result, std::string_view whose) {
-    return fmt::format("{} {} of {}, {} are needed", result.processes.size(),
-                       result.processes.size() == 1 ? "process" : "processes", whose,
-                       k_least_processes);
-  };
-  if (std::string problem = not_as_asked(one); !problem.empty())
+// Absent if it can be decided.
+Why why_not_decided(const Comparison& one, const std::optional<NoiseFloor>& floor) {
+  if (Why problem = not_as_asked(one))
     return problem;
   if (one.pairs > 0 && one.pairs < k_least_processes)
-    return fmt::format("{} of both the setting and the default, {} are needed",
-                       one.pairs == 1 ? "1 process" : fmt::format("{} processes", one.pairs),
-                       k_least_processes);
-  if (one.setting->processes.size() < k_least_processes)
-    return too_few(*one.setting, "the setting");
-  if (one.baseline->processes.size() < k_least_processes)
-    return too_few(*one.baseline, "the default");
+    return undecided::too_few_pairs(one.pairs);
+  for (const auto& [result, whose] :
+       {std::pair{one.setting, "the setting"}, std::pair{one.baseline, "the default"}})
+    if (result->processes.size() < k_least_processes)
+      return Finding{&undecided::k_too_few_processes,
+                     {{"whose", whose},
+                      {"processes", result->processes.size()},
+                      {"least", k_least_processes}}};
   if (!floor)
-    return one.pairs > 0 ? "no process measured the default twice, so its noise is unknown"
-                         : "the default does not have two arms, so the noise of the run is unknown";
-  return "";
+    return Finding{one.pairs > 0 ? &undecided::k_no_noise_in_process
+                                 : &undecided::k_no_noise_floor};
+  return {};
 }
 
 } // namespace
 
-std::string too_noisy_text(double detectable) {
-  return fmt::format("too noisy for a verdict, which needs a difference of {:.0f}%",
-                     100 * (detectable - 1));
+Finding undecided::too_noisy(double detectable) {
+  return {&k_too_noisy, {{"percent", 100 * (detectable - 1)}}};
+}
+
+Finding undecided::too_few_pairs(std::size_t processes) {
+  return {&k_too_few_pairs, {{"processes", processes}, {"least", k_least_processes}}};
 }
 
 bool same_family(const SettingResult& a, const SettingResult& b) {
@@ -243,7 +243,7 @@ Verdicts judge(const std::vector<SettingResult>& results) {
     take_most_careful(one);
     one.throttled = setting.throttled_processes + baseline->throttled_processes > 0;
     one.why_not_decided = why_not_decided(one, verdicts.floor_of(one));
-    if (one.why_not_decided.empty()) {
+    if (!one.why_not_decided) {
       tested.push_back(verdicts.comparisons.size());
       p_values.push_back(*one.p);
     }
@@ -274,7 +274,7 @@ std::vector<SettingVerdict> setting_verdicts(const std::vector<SettingResult>& r
       continue;
     SettingVerdict& sum = by_name[result.setting];
     sum.setting = result.setting;
-    if (comparison && sum.withheld.empty())
+    if (comparison && !sum.withheld)
       sum.withheld = not_as_asked(*comparison);
     sum.too_noisy += comparison && comparison->too_noisy;
     if (comparison && comparison->verdict == Verdict::better)

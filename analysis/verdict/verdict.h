@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/report_value/why.h"
 #include "analysis/results/cell_summary.h"
 #include "analysis/verdict/size_class.h"
 
@@ -19,9 +20,32 @@ inline constexpr double k_alpha = 0.01; // probability of any false verdict in a
 inline constexpr std::size_t k_least_processes = 5;
 // A comparison that would have missed even a difference this large is too noisy for a verdict.
 inline constexpr double k_largest_missed_ratio = 1.25;
-// Why such a comparison is not decided. `detectable`: the smallest ratio that it would have
-// detected.
-std::string too_noisy_text(double detectable);
+
+// Why there is no verdict.
+namespace undecided {
+inline constexpr FindingKind k_too_noisy{
+    "too_noisy", Severity::note,
+    "too noisy for a verdict, which needs a difference of {percent:.0f}%"};
+inline constexpr FindingKind k_too_few_processes{
+    "too_few_processes", Severity::note,
+    "{whose} has too few processes: {processes}, and {least} are needed"};
+inline constexpr FindingKind k_too_few_pairs{
+    "too_few_pairs", Severity::note,
+    "too few processes measured both: {processes}, and {least} are needed"};
+inline constexpr FindingKind k_no_noise_floor{
+    "no_noise_floor", Severity::note,
+    "the default does not have two arms, so the noise of the run is unknown"};
+inline constexpr FindingKind k_no_noise_in_process{
+    "no_noise_in_process", Severity::note,
+    "no process measured the default twice, so its noise is unknown"};
+inline constexpr FindingKind k_not_as_asked{"not_as_asked", Severity::warning, "{problem}"};
+inline constexpr FindingKind k_default_not_as_asked{"default_not_as_asked", Severity::warning,
+                                                    "of the default, {problem}"};
+
+// `detectable`: the smallest ratio that would have been detected.
+Finding too_noisy(double detectable);
+Finding too_few_pairs(std::size_t processes);
+} // namespace undecided
 
 // Results that may be compared: equal in everything but the size.
 bool same_family(const SettingResult& a, const SettingResult& b);
@@ -48,7 +72,7 @@ struct Comparison {
   std::optional<double> adjusted_p; // Holm, over all tested comparisons of the run
   std::optional<double> detectable; // the smallest ratio above 1 that would have had a verdict
   Verdict verdict = Verdict::not_decided;
-  std::string why_not_decided;
+  Why why_not_decided;
   bool too_noisy = false; // not decided because `detectable` is above k_largest_missed_ratio
   bool throttled = false; // a GPU ran slower than requested in some process of either side
 };
@@ -100,7 +124,7 @@ struct SettingVerdict {
   int not_decided = 0;
   int too_noisy = 0;     // of the undecided ones
   int wrong = 0;         // cells with wrong data
-  std::string withheld;  // why there is no verdict although there are enough processes
+  Why withheld;          // why there is no verdict although there are enough processes
   double best_ratio = 1; // the largest of the better cells
   int cells() const { return better + worse + no_difference + not_decided + wrong; }
 };

@@ -76,9 +76,10 @@ std::string JsonSchema::written(const Node& node, const std::string& field, int 
       all.push_back(nullptr);
     out += ", \"enum\": " + as_json(all);
   }
+  const bool is_free = field == "values" || field.ends_with("_values");
   if (node.element)
-    out += ", \"items\": {" + written(*node.element, field, indent) + "}";
-  if (node.fields.empty() || free_.contains(field))
+    out += ", \"items\": {" + written(*node.element, is_free ? "" : field, indent) + "}";
+  if (node.fields.empty() || is_free)
     return out;
 
   std::vector<std::string> required;

@@ -50,7 +50,8 @@ T made_up(unsigned seed) {
 }
 
 // The JSON Schema of some documents: their fields, the types of each, and which fields each
-// document has.
+// document has. Objects in fields that are called values, or end in _values, hold anything: each
+// kind of finding or reason has its own.
 class JsonSchema {
 public:
   void add(std::string_view json);
@@ -70,9 +71,6 @@ public:
       names_[field].insert(std::string(name));
   }
 
-  // Objects in a field of this name hold anything.
-  void add_free(const std::string& field) { free_.insert(field); }
-
   // Fields in the order of their names, small objects on one line.
   std::string text(std::string_view title) const;
 
@@ -90,7 +88,6 @@ private:
 
   Node root_;
   std::map<std::string, std::set<std::string>> names_;
-  std::set<std::string> free_;
 };
 
 } // namespace ncclprobe::support

@@ -83,8 +83,8 @@ std::pair<bool, std::string> uncovered_in_words(const StepResult& from, const St
 // `compared`: may be null.
 std::string not_decided_in_words(const analysis::Comparison* compared) {
   std::string text = "Whether the step changed is not decided";
-  if (compared && !compared->why_not_decided.empty())
-    text += fmt::format(": {}", compared->why_not_decided);
+  if (compared && compared->why_not_decided)
+    text += ": " + in_words(compared->why_not_decided);
   text += ". ";
   if (compared && compared->interval)
     text += fmt::format("Its speed is {:.3f} times the default's (95%: {:.3f} to {:.3f}). ",

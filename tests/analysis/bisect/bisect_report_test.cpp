@@ -104,7 +104,6 @@ TEST_CASE("choices of the last good version and of the first bad one are shown")
 
 TEST_CASE("the JSON of a bisection has the fields and types of its schema") {
   support::JsonSchema schema;
-  schema.add_free("values"); // of findings: each kind has its own
   schema.add_names("severity", Severity{});
   schema.add_names("answer", StepAnswer{});
   schema.add_names("failure", VersionFailure{});

@@ -15,7 +15,6 @@ using namespace ncclprobe::analysis;
 
 TEST_CASE("the JSON of logs has the fields and types of its schema") {
   support::JsonSchema schema;
-  schema.add_free("values"); // of findings: each kind has its own
   schema.add_names("severity", Severity{});
   schema.add_names("severity", knowledge::CauseSeverity{});
   for (std::string_view log :

@@ -202,7 +202,7 @@ IntervalCoverage simulate(Scaling scaling, int configurations) {
 
     REQUIRE(prediction.has_value());
     const cost_model::Predicted& predicted = prediction->predicted.front();
-    REQUIRE(predicted.why_not.empty());
+    REQUIRE(!predicted.why_not);
     if (!predicted.step_interval_ns) {
       ++out.refused;
       continue;

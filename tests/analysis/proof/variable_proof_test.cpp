@@ -36,7 +36,9 @@ TEST_CASE("another value than asked for was overridden") {
       prove({"NCCL_MAX_CTAS", "16"}, info("ENV/Plugin: Using example (v1)") +
                                          info("NCCL_MAX_CTAS set by environment to 4."));
   CHECK(proof.effect == Effect::overridden);
-  CHECK_THAT(proof.reason, ContainsSubstring("NCCL read 4; an environment plugin interferes"));
+  REQUIRE(id_of(proof.reason) == "environment_plugin");
+  CHECK(proof.reason->values ==
+        Object{{"value", "4"}, {"plugin", "ENV/Plugin: Using example (v1)"}});
 
   VariableProof config = prove({"NCCL_NVLINK_UTIL_CENTRIC_SCHED_ENABLE", "0"},
                                info("Comm config nvlinkCentricSched set to 1"));
@@ -48,7 +50,7 @@ TEST_CASE("a value that NCCL read but does not document is not said to have take
   VariableProof proof =
       prove({"NCCL_MAX_CTAS", "4096"}, info("NCCL_MAX_CTAS set by environment to 4096."));
   CHECK(proof.effect == Effect::not_known);
-  CHECK(proof.reason == "read, but outside NCCL's documented values");
+  CHECK(id_of(proof.reason) == "outside_documented_values");
   CHECK(proof.line == "NCCL_MAX_CTAS set by environment to 4096.");
 
   VariableProof config =
@@ -62,24 +64,26 @@ TEST_CASE("text where NCCL expects a number is called so") {
   VariableProof proof =
       prove({"NCCL_P2P_DISABLE", "yes"}, info("NCCL_P2P_DISABLE set by environment to 0."));
   CHECK(proof.effect == Effect::not_a_number);
-  CHECK(proof.reason == "NCCL read 0");
+  REQUIRE(id_of(proof.reason) == "read_other_value");
+  CHECK(proof.reason->values == Object{{"value", "0"}});
   CHECK_FALSE(proof.line.empty());
 }
 
 TEST_CASE("names that NCCL does not know have the nearest, or what replaced them") {
   VariableProof unknown = prove({"NCCL_BUFSIZE", "1"}, "");
   CHECK(unknown.effect == Effect::unknown_name);
-  CHECK(unknown.reason == "NCCL's name is NCCL_BUFFSIZE");
+  CHECK(id_of(unknown.reason) == "similar_name");
+  CHECK(in_words(unknown.reason) == "NCCL's name is NCCL_BUFFSIZE");
   VariableProof retired = prove({"NCCL_TREE_THRESHOLD", "1"}, "");
   CHECK(retired.effect == Effect::ignored);
-  CHECK_THAT(retired.reason, ContainsSubstring("NCCL_ALGO"));
+  CHECK(id_of(retired.reason) == "not_read");
+  CHECK_THAT(in_words(retired.reason), ContainsSubstring("NCCL_ALGO"));
 }
 
 TEST_CASE("what was never read belongs to a path that was not taken") {
   CHECK(prove({"NCCL_IB_TC", "106"}, "").effect == Effect::path_not_taken);
-  CHECK(prove({"NCCL_IB_TC", "106"}, "").reason == "all ranks are on one node");
-  CHECK(prove({"NCCL_CHUNK_SIZE", "65536"}, "").reason ==
-        "NCCL did not reach the code that reads it");
+  CHECK(id_of(prove({"NCCL_IB_TC", "106"}, "").reason) == "one_node");
+  CHECK(id_of(prove({"NCCL_CHUNK_SIZE", "65536"}, "").reason) == "not_reached");
   // Read while searching networks, but none was used.
   VariableProof read =
       prove({"NCCL_IB_DISABLE", "1"}, info("NCCL_IB_DISABLE set by environment to 1."));
@@ -93,6 +97,7 @@ TEST_CASE("what was never read belongs to a path that was not taken") {
 
 TEST_CASE("a level that is no level is ignored, and what NCCL never logs is not known") {
   CHECK(prove({"NCCL_P2P_LEVEL", "nvl"}, "").effect == Effect::ignored);
+  CHECK(id_of(prove({"NCCL_P2P_LEVEL", "nvl"}, "").reason) == "misread");
   CHECK(prove({"NCCL_TOPO_FILE", "x.xml"}, "").effect == Effect::not_known);
   CHECK(prove_variable({"NCCL_MAX_CTAS", "4"}, NcclLog{}, "nvidia").effect == Effect::not_known);
 }
@@ -118,7 +123,9 @@ TEST_CASE("calls that do not obey show that something else had the last word") {
   VariableProof broken{{"NCCL_PROTO", "LL"}, Effect::took_effect, {}, {}, {}};
   check_choices(broken, log, spec, {cell}, 0);
   CHECK(broken.effect == Effect::overridden);
-  CHECK_THAT(broken.reason, ContainsSubstring("AllReduce used SIMPLE anyway; a tuner plugin"));
+  CHECK(id_of(broken.reason) == "tuner_used_other");
+  CHECK_THAT(in_words(broken.reason),
+             ContainsSubstring("AllReduce used SIMPLE anyway; a tuner plugin"));
 }
 
 TEST_CASE("a variable was removed if NCCL read none") {

@@ -97,6 +97,7 @@ TEST_CASE("The prediction's JSON has what its text has") {
              ContainsSubstring("ranks,nodes,step_ms,step_interval_ms_low,step_interval_ms_high,"));
   CHECK_THAT(csv, ContainsSubstring("\r\n8,2,,,,"));
   // More ranks than the node has, without a statement about the network.
+  CHECK(json["predicted"][0]["why_not_id"] == "unknown_transfer");
   CHECK_THAT(json["predicted"][0]["why_not"].get<std::string>(), ContainsSubstring("--inter-node"));
 }
 
@@ -245,7 +246,7 @@ TEST_CASE("Collectives that a run lacks come from another") {
   REQUIRE_FALSE(refused.has_value());
   CHECK_THAT(refused.error().text(), ContainsSubstring("no all_reduce of two sizes"));
   REQUIRE(helped.has_value());
-  CHECK(helped->predicted[0].why_not.empty());
+  CHECK_FALSE(helped->predicted[0].why_not);
   CHECK(helped->predicted[0].step_ns > helped->base.alone_ns);
 }
 

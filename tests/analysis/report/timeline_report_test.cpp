@@ -277,7 +277,6 @@ TEST_CASE("Cells of different kinds share no mean, no sum and no share") {
 
 TEST_CASE("The JSON of timelines has the fields and types of its schema") {
   support::JsonSchema schema;
-  schema.add_free("values"); // of findings: each kind has its own
   schema.add_names("severity", Severity{});
   const auto add = [&](const TraceSource& source, bool keep_steps, TimelineHeading of) {
     const auto timeline = analyse(source, {.keep_steps = keep_steps});

@@ -88,7 +88,8 @@ TEST_CASE("without the library that was asked for there is no verdict, and the r
 
   Comparison one = compared(run);
   CHECK(one.verdict == Verdict::not_decided);
-  CHECK(one.why_not_decided == "ranks 0,1: nccl: " + other[0].problem);
+  REQUIRE(id_of(one.why_not_decided) == "not_as_asked");
+  CHECK(one.why_not_decided->values == Object{{"problem", "ranks 0,1: nccl: " + other[0].problem}});
   std::string report = render_report(run, Format::table);
   CHECK_THAT(report, ContainsSubstring("No verdict on nccl=/b/libnccl.so.2: ranks 0,1: nccl:") &&
                          ContainsSubstring("Not as asked:") &&
@@ -99,7 +100,7 @@ TEST_CASE("without the library that was asked for there is no verdict, and the r
 }
 
 TEST_CASE("a library under test that no worker told of is not taken on trust") {
-  CHECK_THAT(compared(library_run({})).why_not_decided,
+  CHECK_THAT(in_words(compared(library_run({})).why_not_decided),
              ContainsSubstring("not known which was loaded"));
 }
 
@@ -111,7 +112,8 @@ TEST_CASE("the default's library counts as well") {
   Comparison one = compared(run);
 
   CHECK(one.verdict == Verdict::not_decided);
-  CHECK_THAT(one.why_not_decided, ContainsSubstring("of the default, rank 1: nccl: /c/"));
+  CHECK(id_of(one.why_not_decided) == "default_not_as_asked");
+  CHECK_THAT(in_words(one.why_not_decided), ContainsSubstring("of the default, rank 1: nccl: /c/"));
 }
 
 TEST_CASE("where all loaded the same and nobody chose, the report says nothing of libraries") {
@@ -156,5 +158,7 @@ TEST_CASE("a companion proves a library by what was loaded") {
   REQUIRE(proofs[0].variables.size() == 1);
   CHECK(proofs[0].variables[0].effect == Effect::took_effect);
   CHECK(proofs[0].variables[0].ranks == std::vector<int>{0, 1});
-  CHECK(proofs[0].variables[0].reason == "nccl 2.28.9 (/b/libnccl.so.2.28.9)");
+  REQUIRE(id_of(proofs[0].variables[0].reason) == "loaded");
+  CHECK(proofs[0].variables[0].reason->values ==
+        Object{{"libraries", "nccl 2.28.9 (/b/libnccl.so.2.28.9)"}});
 }

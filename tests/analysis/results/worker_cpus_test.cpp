@@ -83,7 +83,7 @@ TEST_CASE("asking for the CPUs that workers have by default is said to change no
   CHECK_THAT(render_report(run, Format::table),
              ContainsSubstring("as by default") &&
                  ContainsSubstring("cpu_affinity=core equals the default"));
-  CHECK_THAT(setting_proofs(run)[0].variables[0].reason, ContainsSubstring(", as by default"));
+  CHECK(id_of(setting_proofs(run)[0].variables[0].reason) == "ran_on_default");
 }
 
 TEST_CASE("there is no verdict on CPUs that the workers did not run on") {
@@ -93,7 +93,8 @@ TEST_CASE("there is no verdict on CPUs that the workers did not run on") {
 
   REQUIRE(verdicts.comparisons.size() == 1);
   CHECK(verdicts.comparisons[0].verdict == Verdict::not_decided);
-  CHECK_THAT(verdicts.comparisons[0].why_not_decided,
+  CHECK(id_of(verdicts.comparisons[0].why_not_decided) == "not_as_asked");
+  CHECK_THAT(in_words(verdicts.comparisons[0].why_not_decided),
              ContainsSubstring("CPUs 0 were requested, but it ran on 0-7"));
   CHECK_THAT(render_report(run, Format::table), ContainsSubstring("overridden"));
 }
@@ -132,5 +133,6 @@ TEST_CASE("a companion proves the CPUs by rank") {
   CHECK(proofs[0].variables[0].effect == Effect::took_effect);
   CHECK(proofs[0].variables[1].effect == Effect::overridden);
   CHECK(proofs[0].variables[1].ranks == std::vector<int>{1});
-  CHECK_THAT(proofs[0].variables[1].reason, ContainsSubstring("0-7"));
+  REQUIRE(id_of(proofs[0].variables[1].reason) == "ran_on");
+  CHECK(proofs[0].variables[1].reason->values == Object{{"cpus", "0-7"}});
 }

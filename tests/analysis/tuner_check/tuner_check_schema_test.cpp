@@ -17,7 +17,6 @@ TEST_CASE("the JSON of a checked table has the fields and types of its schema") 
   schema.add_names("collective", model::Collective{});
   schema.add_names("algorithm", tuning::Algorithm{});
   schema.add_names("protocol", tuning::Protocol{});
-  schema.add_free("reason_values"); // each reason has its own
   tuning::TableFile file{{{},
                           {{.min_bytes = 1, .max_bytes = 8, .ranks = 2, .nodes = 1, .channels = 4},
                            {.min_bytes = 9,

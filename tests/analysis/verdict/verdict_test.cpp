@@ -58,7 +58,9 @@ TEST_CASE("under five processes on either side nothing is decided, however far a
 
   auto results = results_of(k_default, {500, 501, 502, 503});
   auto verdicts = judge(results);
-  CHECK(verdicts.comparisons[0].why_not_decided == "4 processes of the setting, 5 are needed");
+  const Why& why = verdicts.comparisons[0].why_not_decided;
+  REQUIRE(id_of(why) == "too_few_processes");
+  CHECK(why->values == Object{{"whose", "the setting"}, {"processes", 4U}, {"least", 5U}});
   CHECK_FALSE(verdicts.comparisons[0].adjusted_p.has_value());
   CHECK(verdicts.tested == 0);
 }
@@ -203,7 +205,8 @@ TEST_CASE("where only a huge difference would have a verdict it is too noisy to 
   CHECK(one.verdict == Verdict::not_decided);
   CHECK(one.too_noisy);
   CHECK(*one.detectable > k_largest_missed_ratio);
-  CHECK_THAT(one.why_not_decided, ContainsSubstring("too noisy for a verdict, which needs a"));
+  REQUIRE(id_of(one.why_not_decided) == "too_noisy");
+  CHECK(one.why_not_decided->values == Object{{"percent", 100 * (*one.detectable - 1)}});
   CHECK(one.adjusted_p.has_value());
   CHECK(verdicts.tested == 1);
   CHECK(setting_verdicts(results, verdicts)[0].too_noisy == 1);
