@@ -3,6 +3,8 @@
 
 #include "nvidia/record_decoder.h"
 
+#include "plugin/cuda/record_values.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -10,34 +12,14 @@
 
 namespace ncclprobe::nvidia {
 
+using plugin::copy_kind;
+using plugin::product;
 using trace::CopyKind;
 using trace::SynchronizationKind;
 
 namespace {
 
 constexpr std::uint16_t k_most_streams = UINT16_MAX - 1;
-
-CopyKind copy_kind(std::uint8_t told) {
-  switch (told) {
-  case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
-  case CUPTI_ACTIVITY_MEMCPY_KIND_HTOA:
-    return CopyKind::host_to_device;
-  case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
-  case CUPTI_ACTIVITY_MEMCPY_KIND_ATOH:
-    return CopyKind::device_to_host;
-  case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD:
-  case CUPTI_ACTIVITY_MEMCPY_KIND_ATOA:
-  case CUPTI_ACTIVITY_MEMCPY_KIND_ATOD:
-  case CUPTI_ACTIVITY_MEMCPY_KIND_DTOA:
-    return CopyKind::device_to_device;
-  case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH:
-    return CopyKind::host_to_host;
-  case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP:
-    return CopyKind::peer;
-  default:
-    return CopyKind::unknown;
-  }
-}
 
 SynchronizationKind synchronization_kind(CUpti_ActivitySynchronizationType told) {
   switch (told) {
@@ -77,11 +59,6 @@ std::string_view overhead_name(CUpti_ActivityOverheadKind told) {
   default:
     return "unknown";
   }
-}
-
-std::uint32_t product(std::int32_t x, std::int32_t y, std::int32_t z) {
-  return static_cast<std::uint32_t>(x) * static_cast<std::uint32_t>(y) *
-         static_cast<std::uint32_t>(z);
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/text_files.h"
 #include "launch/cli/files/recorded_spools.h"
+#include "launch/cli/hang/file_troubles.h"
 #include "launch/cli/hang/process_of_spool.h"
 
 #include <fmt/format.h>
@@ -38,9 +39,8 @@ Result<analysis::hang::Job> read_captured_job(const fs::path& folder) {
                  "give the folder of a recording (ncclprobe record)"});
   const std::string boot = base::text_of("/proc/sys/kernel/random/boot_id");
   analysis::hang::CapturedCalls calls;
-  std::vector<std::string> remarks;
-  Error trouble;
-  std::size_t readable = 0;
+  FileTroubles troubles;
+  bool any_read = false;
   struct Spool {
     fs::path path;
     trace::SpoolHeader header;
@@ -50,7 +50,7 @@ Result<analysis::hang::Job> read_captured_job(const fs::path& folder) {
     if (auto header = trace::read_spool_header(path))
       known.push_back({path, *header});
     else
-      remarks.push_back((trouble = header.error()).text());
+      troubles.add(header.error());
   }
   // A process may have several, which follow each other.
   std::ranges::stable_sort(known, {}, [](const Spool& spool) { return spool.header.realtime_ns; });
@@ -70,15 +70,11 @@ Result<analysis::hang::Job> read_captured_job(const fs::path& folder) {
     calls.begin_file(std::move(origin));
     if (auto read =
             trace::read_spool(path, [&](const trace::SpoolBlock& block) { calls.add(block); }))
-      ++readable;
+      any_read = true;
     else
-      remarks.push_back((trouble = read.error()).text());
+      troubles.add(read.error());
   }
-  if (readable == 0)
-    return fail(std::move(trouble));
-  analysis::hang::Job job = calls.take();
-  std::ranges::move(remarks, std::back_inserter(job.remarks));
-  return job;
+  return std::move(troubles).job_of(calls, any_read);
 }
 
 } // namespace ncclprobe::cli

@@ -7,10 +7,10 @@
 #include "analysis/hang/pickle.h"
 #include "base/atomic_file.h"
 #include "base/text_files.h"
+#include "launch/cli/hang/file_troubles.h"
 
 #include <filesystem>
 #include <glob.h>
-#include <iterator>
 #include <sys/stat.h>
 
 namespace ncclprobe::cli {
@@ -50,24 +50,16 @@ Result<void> add_file(const fs::path& file, analysis::hang::FlightRecorderCalls&
 
 Result<analysis::hang::Job> read_dumps(const std::vector<std::string>& patterns) {
   analysis::hang::FlightRecorderCalls calls;
-  std::vector<std::string> remarks;
-  Error trouble{Errc::not_found, "the folder of dumps is empty", ""};
-  std::size_t readable = 0;
+  FileTroubles troubles({Errc::not_found, "the folder of dumps is empty", ""});
+  bool any_read = false;
   for (const std::string& pattern : patterns)
     for (const fs::path& file : files_of(pattern)) {
-      if (auto added = add_file(file, calls)) {
-        ++readable;
-        continue;
-      } else {
-        trouble = added.error();
-      }
-      remarks.push_back(trouble.text());
+      if (auto added = add_file(file, calls))
+        any_read = true;
+      else
+        troubles.add(added.error());
     }
-  if (readable == 0)
-    return fail(std::move(trouble));
-  analysis::hang::Job job = calls.take();
-  std::ranges::move(remarks, std::back_inserter(job.remarks));
-  return job;
+  return std::move(troubles).job_of(calls, any_read);
 }
 
 } // namespace ncclprobe::cli

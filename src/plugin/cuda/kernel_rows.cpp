@@ -4,6 +4,7 @@
 #include "plugin/cuda/kernel_rows.h"
 
 #include "plugin/cuda/kernel_name.h"
+#include "plugin/cuda/record_values.h"
 
 #include <algorithm>
 
@@ -14,34 +15,6 @@ using trace::CopyKind;
 namespace {
 
 constexpr std::size_t k_most_streams = UINT16_MAX - 1;
-
-// CUPTI's CUpti_ActivityMemcpyKind.
-CopyKind copy_kind(std::uint8_t told) {
-  switch (told) {
-  case 1: // host to device
-  case 3: // host to array
-    return CopyKind::host_to_device;
-  case 2: // device to host
-  case 4: // array to host
-    return CopyKind::device_to_host;
-  case 5: // arrays and device memory
-  case 6:
-  case 7:
-  case 8:
-    return CopyKind::device_to_device;
-  case 9:
-    return CopyKind::host_to_host;
-  case 10:
-    return CopyKind::peer;
-  default:
-    return CopyKind::unknown;
-  }
-}
-
-std::uint32_t product(std::int32_t x, std::int32_t y, std::int32_t z) {
-  return static_cast<std::uint32_t>(x) * static_cast<std::uint32_t>(y) *
-         static_cast<std::uint32_t>(z);
-}
 
 } // namespace
 
