@@ -31,7 +31,7 @@ std::vector<GapRow> gap_rows(int cell, const Gaps& gaps, std::int64_t all_ns) {
   for (auto [cause, words] :
        {std::pair{GapCause::launch_late, "the host launched late"},
         {GapCause::event, "waited for an event"},
-        {GapCause::other, gaps.events_traced ? "other" : "other, or an event (--trace api tells)"},
+        {GapCause::other, gaps.events_traced ? "other" : "other, or an event (see --trace api)"},
         {GapCause::unknown, "the launch was not recorded"}})
     if (gaps.of(cause).count > 0)
       rows.push_back({gaps.of(cause), cell, words, all_ns});

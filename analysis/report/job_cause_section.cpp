@@ -17,8 +17,8 @@ namespace {
 
 constexpr FindingKind k_model_checked{
     "job_model", Severity::note,
-    "Checked on {steps} steps that were not fitted: the usual times of the others give {predicted} "
-    "for a step, seen are {seen} (medians). {changes}"},
+    "Check: the usual times of the other steps predict {predicted} for each of {steps} steps; they "
+    "took {seen} (medians). {changes}"},
     k_some_steps{"job_steps_chosen", Severity::note,
                  "From {steps} steps all over the job, because all of them would need too much "
                  "memory."};
@@ -240,9 +240,9 @@ private:
 };
 
 Finding checked(const ModelCheck& check) {
-  std::string changes = "Nothing disturbed them, so changes could not be checked.";
+  std::string changes = "No step was disturbed, so predictions of changes could not be checked.";
   if (check.disturbances > 0)
-    changes = fmt::format("Of {}, the model predicted what the step lost: {} in all, seen {}; "
+    changes = fmt::format("The predicted delay of {} was {} in all, the measured one {}; "
                           "median error {:.0f}%.",
                           count_of(check.disturbances, "disturbed step", "disturbed steps"),
                           format_duration(check.predicted_change_ns),

@@ -19,7 +19,8 @@ namespace {
 
 constexpr FindingKind k_steps_found{
     "steps_found", Severity::note,
-    "Steps are not marked: they are repeats of the same operations. {in_steps} of {operations} "
+    "The job does not mark its steps; repeats of the same operations count as steps. {in_steps} of "
+    "{operations} "
     "operations ({share}) are in steps. Each cell is one kind of step."},
     k_no_repeats{"no_steps_found", Severity::warning,
                  "No steps were found: no rank repeats half of its operations in the same order at "

@@ -19,13 +19,14 @@ constexpr FindingKind k_lateness_unknown{
     "others left no trace, or their hosts' clocks were never compared."},
     k_late_now_and_then{
         "late_now_and_then", Severity::warning,
-        "Rank {rank} is late now and then: in {late_in} of {of} {unit}s it comes last by "
+        "Rank {rank} is sometimes late: in {late_in} of {of} {unit}s it comes last by "
         "{when_late} (median), {more_us:.1f} us more than in the others."},
-    k_late_every{"late_every", Severity::warning,
-                 "Rank {rank} is late now and then: in {late_in} of {of} {unit}s it comes last by "
-                 "{when_late} (median), {more_us:.1f} us more than in the others. That is every "
-                 "{every} {unit}s, first in {unit} {first} (counted from 0): {late} of {steps} of "
-                 "these {unit}s."};
+    k_late_every{
+        "late_every", Severity::warning,
+        "Rank {rank} is sometimes late: in {late_in} of {of} {unit}s it comes last by "
+        "{when_late} (median), {more_us:.1f} us more than in the others. It recurs "
+        "every {every} {unit}s from {unit} {first} on (counted from 0): in {late} of {steps} "
+        "of these {unit}s."};
 
 constexpr std::size_t k_most_ranks_drawn = 16;
 

@@ -9,12 +9,12 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_bisect_about =
-    "Compares the last version with the first one, in fresh processes and random order, and then "
-    "halves the versions between them. Each comparison goes on until it is decided. A version that "
-    "fails counts as bad. The versions of a pattern are ordered by the numbers in their paths; a "
-    "list keeps its order.\n\n"
-    "Other variables of NCCL are set where ncclprobe starts. Progress and the output of the runs "
-    "go to "
+    "Compares the last version with the first one, in fresh processes and random order. If it is "
+    "worse, a binary search finds the first worse version between them. Each comparison continues "
+    "until it is decided. A version that fails counts as worse. The versions of a pattern are "
+    "ordered "
+    "by the numbers in their paths; a list keeps its order.\n\n"
+    "NCCL's variables are taken from the environment. Progress and the output of the runs go to "
     "standard error.";
 
 Result<void> check_bisect_options(const BisectOptions& options) {
@@ -39,7 +39,7 @@ Usage bisect_usage(BisectOptions& into) {
                     "all_gather:1M --launcher 'mpirun -np 8'",
                     "which build of the worker did"}},
       .exits = {{base::k_exit_regression, "a version is slower, or fails"},
-                {base::k_exit_undecided, "the pairs did not decide"},
+                {base::k_exit_undecided, "not decided"},
                 {base::k_exit_nothing, "the first version could not be measured"},
                 {base::k_exit_interrupted, "interrupted"}},
       .options = joined(
@@ -52,7 +52,7 @@ Usage bisect_usage(BisectOptions& into) {
             option("least", "SHARE", into.least, share_words(), "Smallest slowdown that matters",
                    {.initial = "2%", .example = "5%"}),
             option("launcher", "COMMAND", into.launcher, text_words("mpirun -np 8"),
-                   "What starts the runs"),
+                   "Command that starts the runs"),
             backend_option(into.backend), ranks_option(into.ranks, k_most)},
            result_options(into, {"table", "json", "csv", "markdown"})}),
       .check = [&into](const Options&) { return check_bisect_options(into); }};

@@ -12,11 +12,11 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_about =
-    "Before anything is measured, the job checks each node: GPUs, /dev/shm, and with --hca "
-    "adapters "
-    "and the limit of locked memory. It names the nodes that lack something, and ends with exit "
-    "code 6.\n\n"
-    "Paths with RDMA were never measured by us. The files say so where they name it.";
+    "Before it measures, the job checks each node: GPUs, /dev/shm, and with --hca the adapters and "
+    "the limit of locked memory. If a node lacks something, the job names it and ends with exit "
+    "code "
+    "6.\n\n"
+    "We never measured over RDMA. The files say so where they use it.";
 
 // Values stand in scripts and YAML, so they may hold nothing that either would interpret.
 Words<std::string> plain_words(std::string example) {
@@ -62,7 +62,7 @@ Usage emit_usage(EmitOptions& into) {
             option("ranks-per-node", "N", into.ranks, number_words(1, 1024), "Ranks of each node",
                    {.initial = "one for each GPU"}),
             flag("each-node", into.each_node,
-                 "Run on each node alone, for its health, instead of once over all"),
+                 "Run on each node separately, to check its health, instead of once on all nodes"),
             repeated("hca", "NAME", into.hcas, plain_words("mlx5_0"),
                      "RDMA adapter for NCCL; detect: the adapters of this machine"),
             option("mpi", "KIND", into.mpi, choice_words({"pmix", "pmi2", "none"}),
@@ -79,8 +79,9 @@ Usage emit_usage(EmitOptions& into) {
             option("rdma-resource", "NAME", into.rdma_resource,
                    plain_words("rdma/hca_shared_devices_a"), "Kubernetes' name of the RDMA device",
                    {.needs = {"hca"}}),
-            option("volume", "CLAIM", into.volume, plain_words("results"),
-                   "Kubernetes' volume claim for run files; without it they end with their pod"),
+            option(
+                "volume", "CLAIM", into.volume, plain_words("results"),
+                "Kubernetes' volume claim for run files; without it, they are lost with the pod"),
             repeated("arguments", "ARGUMENT", into.arguments, text_words("run"),
                      "ncclprobe's arguments; default: run, or doctor with --each-node",
                      {.positional = true, .after_dashes = true})},

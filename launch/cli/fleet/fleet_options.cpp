@@ -9,18 +9,22 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_fleet_about =
-    "In each round, random pairs of nodes run a collective, all pairs at once. A pair is as slow "
+    "In each round, random pairs of nodes run a collective, all pairs at the same time. A pair is "
     "as "
-    "its slower node. So whoever was in a fast pair is good, and the rest is measured again, each "
-    "with a node that is proven good. Rounds follow until each node is acquitted or named, or "
-    "--rounds are over. With several ranks on a node, each rank's own path (its rail) is measured "
-    "too.\n\n"
-    "A node is named if it is slower than half of --slower with certainty (--alpha). It is "
-    "acquitted if it is not as slow as --slower (--power). A pair that is slow although both nodes "
-    "are fast with others is a bad link. A node that crashes or hangs is named, and the check goes "
-    "on without it.\n\n"
-    "The report has lines for Slurm and Kubernetes that take the named nodes out of service. "
-    "Nothing is executed. All measurements are in the run file.";
+    "slow as its slower node, so both nodes of a fast pair are good. Each of the other nodes is "
+    "measured again, with a node that is proven good. The check ends when every node is known to "
+    "be "
+    "good or bad, or after --rounds. With several ranks on a node, the network path of each rank "
+    "(its rail) is measured too.\n\n"
+    "A node is bad if its loss of bandwidth is surely (--alpha) more than half of --slower. It is "
+    "good if its loss is surely (--power) less than --slower. If a pair is slow, but both nodes "
+    "are "
+    "fast with others, the link is bad. A node that crashes or hangs is bad, and the check "
+    "continues "
+    "without it.\n\n"
+    "The report has lines for Slurm and Kubernetes that take the bad nodes out of service. "
+    "ncclprobe "
+    "does not execute them. All measurements are in the run file.";
 
 Words<std::uint64_t> bytes_words() {
   return {[](const std::string& text) -> base::Result<std::uint64_t> {
@@ -62,8 +66,8 @@ Usage fleet_usage(FleetOptions& into) {
                 {base::k_exit_some_failed, "the check is incomplete"},
                 {base::k_exit_nothing, "nothing could be measured"},
                 {base::k_exit_environment, "the launch does not fit the machine, or is too small"},
-                {base::k_exit_undecided, "no node is bad, but some are not decided"},
-                {base::k_exit_bad_node, "a node, link or rail is named bad"},
+                {base::k_exit_undecided, "no node is bad, but some are undecided"},
+                {base::k_exit_bad_node, "a node, link or rail is bad"},
                 {base::k_exit_interrupted, "interrupted"}},
       .options = joined(
           {{option("action", "ACTION", into.action, choice_words({"check"}),
@@ -85,15 +89,15 @@ Usage fleet_usage(FleetOptions& into) {
                             "Batches of a measurement; their median counts", {.initial = "5"}),
                      option("at-once", "N", into.at_once, number_words(2, k_most),
                             "Measure at most N nodes at the same time", {.initial = "all"})}),
-           in_group("What is named",
+           in_group("What counts as bad",
                     {option("slower", "SHARE", into.slower, part_words("15%"),
-                            "A bad node lacks this share of the usual bandwidth"),
+                            "Loss of bandwidth of a bad node"),
                      option("alpha", "SHARE", into.alpha, part_words("1%"),
-                            "Largest probability that anything good is named"),
+                            "Largest probability of calling anything good bad"),
                      option("power", "SHARE", into.power, part_words("99%"),
-                            "Least probability that a bad node is not acquitted"),
+                            "Least probability that a bad node is not called good"),
                      option("rounds", "N", into.rounds, number_words(1, 1000),
-                            "Stop after N rounds even if some nodes are not decided"),
+                            "Stop after N rounds even if some nodes are undecided"),
                      option("baseline", "FILE", into.baseline, path_words("last-week.h5"),
                             "Run file of an earlier check: also compare the whole fleet with it")}),
            in_group(

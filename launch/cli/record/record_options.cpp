@@ -14,21 +14,21 @@ constexpr const char* k_about =
     "Records the NCCL operations of any program that uses NCCL 2.27 or later, without a change to "
     "the "
     "program. Each process writes its own file to the folder.\n\n"
-    "The program takes ncclprobe's place: it has the same process number, gets all signals, and "
-    "its "
-    "exit code is the command's.\n\n"
-    "Under mpirun or srun, write it before the program, so that each rank runs it. All ranks use "
-    "the "
-    "same folder.\n\n"
+    "ncclprobe becomes the program: its process number, its signals and its exit code are the "
+    "program's.\n\n"
+    "With mpirun and srun, put 'ncclprobe record ... --' before the program, as in the examples. "
+    "All "
+    "ranks use the same folder.\n\n"
     "In a container, mount the library, which needs nothing but glibc, and set two variables:\n"
     "  docker run -v /opt/ncclprobe/lib/libncclprobe-profiler.so:/usr/lib/libncclprobe-profiler.so "
     "\\\n"
     "    -v $PWD/job:/job -e NCCLPROBE_CAPTURE_DIR=/job \\\n"
     "    -e NCCL_PROFILER_PLUGIN=libncclprobe-profiler.so IMAGE python train.py\n\n"
-    "--cuda needs the same file and more variables, which --print-env prints.\n\n"
+    "For --cuda, mount the same file and set the variables that --print-env prints.\n\n"
     "--cuda: CUPTI serves one tool per process. While kernels are recorded, a torch.profiler that "
-    "starts may get nothing. If another tool has CUPTI, the program goes on without a recording of "
-    "kernels, and the report names that tool if it is known.";
+    "starts may get nothing. If another tool uses CUPTI, the program continues, but its kernels "
+    "are "
+    "not recorded. The report names that tool if it is known.";
 
 // The plugin takes no less (plugin/capture/limits.cpp).
 constexpr std::uint64_t k_least_bytes = 16 << 20;
@@ -71,7 +71,7 @@ Usage record_usage(RecordOptions& into) {
                 {base::k_exit_usage,
                  "bad arguments, the folder already holds a capture, or another "
                  "profiler plugin is set"},
-                {base::k_exit_environment, "the plugin is not beside ncclprobe"},
+                {base::k_exit_environment, "ncclprobe's plugin was not found"},
                 {base::k_exit_nothing, "--verify: the command fails without the settings"},
                 {base::k_exit_regression, "--verify: the promise is not kept"},
                 {base::k_exit_undecided, "--verify: not decided"},
@@ -81,26 +81,27 @@ Usage record_usage(RecordOptions& into) {
           {{option("output", "FOLDER", into.folder, path_words("job"),
                    "Folder for the capture, shared by all ranks", {.also = "-o"}),
             option("level", "LEVEL", into.level, choice_words({"operations", "kernels", "full"}),
-                   "operations: what NCCL was called for, and when; kernels: also when it ran on "
-                   "the GPU; full: also NCCL's proxy steps and the network",
+                   "operations: which operations NCCL was called for, and when; kernels: also when "
+                   "they ran on the GPU; full: also NCCL's proxy steps and the network",
                    {.initial = "kernels; with --verify operations"}),
             option("for", "TIME", into.for_ns, whole_milliseconds(),
                    "Stop recording after this time", {.example = "60s", .excludes = {"last"}}),
             option("last", "TIME", into.last_ns, whole_milliseconds(),
-                   "Keep only this last time, for a job that will fail or hang: it is on disk even "
-                   "if the job is killed",
+                   "Keep only the last TIME before the job ends, for a job that fails or hangs. It "
+                   "is on disk even if the job is killed",
                    {.example = "30s"}),
             option("max-size", "SIZE", into.most_bytes, file_size(),
-                   "Most bytes of a process: recording stops there, or with --last keeps less"),
+                   "Limit for the files of one process: recording stops there. With --last, less "
+                   "time is kept"),
             flag("cuda", into.cuda,
                  "Also record kernels and copies, through the CUPTI that the program has loaded: "
-                 "--steps 5 --every 100 unless these are given"),
+                 "--steps 5 --every 100, unless you give others"),
             option("steps", "N", into.steps, number_words<std::uint64_t>(1, k_most_steps),
                    "Stop recording after N steps: repeats of the same NCCL operations",
                    {.example = "100"}),
             option("every", "M", into.every, number_words<std::uint64_t>(1, k_most_steps),
-                   "Do not stop: record kernels in --steps of every M steps, NCCL's operations in "
-                   "all",
+                   "Do not stop: record the kernels of --steps steps in every M, and NCCL's "
+                   "operations of all steps",
                    {.example = "100", .needs = {"steps", "cuda"}}),
             option("verify", "TUNED", into.verify, path_words("tuned/"),
                    "Run the command without and with the settings in this folder, in turns, and "
