@@ -164,7 +164,8 @@ Report device_code_report(const std::string& path, const DeviceCode& code,
   else
     targets.blocks.push_back(View{report.rows});
   report.sections = {std::move(file), std::move(targets), std::move(gpus)};
-  report.data = {{"schema", "ncclprobe.device_code/1"},
+  report.data = {{"schema", "ncclprobe.device_code"},
+                 {"schema_version", 1},
                  {"file", base::printable(path)},
                  {"format", code.format},
                  {"containers", code.containers},

@@ -417,7 +417,8 @@ Report gpu_report(const std::vector<GpuWithSoftware>& gpus, const Prices& prices
   for (const GpuWithSoftware& one : gpus)
     report.sections.push_back(gpu_section(one.gpu, one.software, prices));
   report.rows = gpu_table(gpus, prices);
-  report.data = {{"schema", "ncclprobe.gpu_explanation/2"},
+  report.data = {{"schema", "ncclprobe.gpu_explanation"},
+                 {"schema_version", 2},
                  {"tables_date", knowledge::tables_date()},
                  {"gpus", report.rows}};
   return report;

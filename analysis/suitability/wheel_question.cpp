@@ -297,7 +297,8 @@ Report wheel_report(const WheelSpec& wheel, const std::vector<WheelVerdict>& ver
   report.sections.push_back({"tables"});
   report.sections.back().add("Tables of", knowledge::tables_are_of(), k_answer_hang);
   report.rows = verdict_table(verdicts);
-  report.data = {{"schema", "ncclprobe.wheel_answer/1"},
+  report.data = {{"schema", "ncclprobe.wheel_answer"},
+                 {"schema_version", 1},
                  {"tables_date", knowledge::tables_date()},
                  {"wheel", wheel.text},
                  {"torch", wheel.torch.text()},

@@ -120,7 +120,8 @@ TEST_CASE("whether a wheel runs is answered for each GPU, and by the exit code")
   CHECK(code("torch==2.8+cu128", {"GTX 1080", "Frobnicator"}) == base::k_exit_failures);
 
   auto json = json_of(answer("torch==2.8+cu128", {"GTX 1080", "MI300X"})->report);
-  CHECK(json["schema"] == "ncclprobe.wheel_answer/1");
+  CHECK(json["schema"] == "ncclprobe.wheel_answer");
+  CHECK(json["schema_version"] == 1);
   CHECK(json["gpus"][0]["instead"][0]["wheel"] == "torch==2.8.0+cu126");
   CHECK(json["unknown"].size() == 1);
 
