@@ -46,6 +46,45 @@ std::string number_text(double value, CellFormat format) {
 
 } // namespace
 
+Value RowGetter::operator()(const void* row) const {
+  return read_(row, kept_ ? kept_.get() : bytes_.data());
+}
+
+Value ColumnValue::operator()(std::size_t row) const {
+  return get(first + row * row_bytes);
+}
+
+AddedColumn& AddedColumn::titled(std::string title, CellFormat format) {
+  column_.title = std::move(title);
+  column_.format = format;
+  return *this;
+}
+
+AddedColumn& AddedColumn::left(int width) {
+  column_.align = Column::Align::left;
+  column_.width = width;
+  return *this;
+}
+
+TableBuilder::TableBuilder(std::shared_ptr<const void> rows, const void* first,
+                           std::size_t row_bytes, std::size_t count)
+    : value_{std::move(rows), static_cast<const std::byte*>(first), row_bytes, {}},
+      table_(std::make_shared<Table>()) {
+  table_->rows = count;
+}
+
+AddedColumn TableBuilder::add_column(std::string key, const RowGetter& get) {
+  Column& column = table_->columns.emplace_back();
+  column.key = std::move(key);
+  column.value = value_;
+  column.value.get = get;
+  return column;
+}
+
+AddedColumn TableBuilder::show_column(std::string title, const RowGetter& get, CellFormat format) {
+  return add_column("", get).titled(std::move(title), format);
+}
+
 std::string shown(const Value& value, CellFormat format) {
   return std::visit(
       [&]<typename T>(const T& held) -> std::string {

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/statistics/inference.h"
-#include "base/described.h"
-#include "base/enum_names.h"
+#include "analysis/report_value/row_getter.h"
+#include "analysis/report_value/value.h"
 
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,33 +19,6 @@
 // `data` is for machines. Both show the same tables. The writers (report_writers.h) know nothing
 // about the content: a writer that has to compute lacks a column.
 namespace ncclprobe::analysis {
-
-struct Table;
-using TablePtr = std::shared_ptr<const Table>;
-class Value;
-using List = std::vector<Value>;
-using Object = std::vector<std::pair<std::string, Value>>; // in the order in which they are written
-
-// The value of a field. Made from the standard library's numbers and texts, and from enumerations
-// with names; an absent optional is null. A table is the list of its rows.
-class Value {
-public:
-  using Held = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string,
-                            List, Object, TablePtr>;
-
-  Value() = default;
-  template <typename T>
-  requires(!std::is_same_v<std::remove_cvref_t<T>, Value>)
-      Value(T&& value); // NOLINT(google-explicit-constructor): values are written in lists
-  Value(std::nullptr_t) {}
-
-  const Held& held() const { return held_; }
-  bool is_null() const { return held_.index() == 0; }
-  friend bool operator==(const Value&, const Value&) = default;
-
-private:
-  Held held_;
-};
 
 // How a table for people writes a value. The unit itself is in the column's title.
 enum class Unit {
@@ -68,6 +40,16 @@ struct CellFormat {
 // "-" for null; "low-high" for two values.
 std::string shown(const Value& value, CellFormat format = {});
 
+// Reads a column from its table's rows, which it keeps alive.
+struct ColumnValue {
+  std::shared_ptr<const void> rows;
+  const std::byte* first = nullptr;
+  std::size_t row_bytes = 0;
+  RowGetter get;
+
+  Value operator()(std::size_t row) const;
+};
+
 struct Column {
   std::string key;   // in JSON and CSV; empty: only for people
   std::string title; // for people; empty: only for machines
@@ -80,7 +62,7 @@ struct Column {
   bool once = false;     // shown only when it changes; for the first columns
   bool nested = false;   // only in JSON: a field of CSV cannot hold it
   bool interval = false; // a list of two, which becomes two fields in CSV
-  std::function<Value(std::size_t row)> value;
+  ColumnValue value;
 };
 
 struct Table {
@@ -88,58 +70,55 @@ struct Table {
   std::vector<Column> columns;
 };
 
+// Sets how the column that was just added is shown.
+class AddedColumn {
+public:
+  AddedColumn(Column& column) : column_(column) {}
+  AddedColumn& titled(std::string title, CellFormat format = {});
+  AddedColumn& left(int width = 0);
+  AddedColumn& dispensable(int rank) { return column_.dispensable = rank, *this; }
+  AddedColumn& if_any() { return column_.if_any = true, *this; }
+  AddedColumn& once() { return column_.once = true, *this; }
+  AddedColumn& nested() { return column_.nested = true, *this; }
+  AddedColumn& interval() { return column_.interval = true, *this; }
+
+private:
+  Column& column_;
+};
+
+// The part of TableOf that does not depend on the type of the rows.
+class TableBuilder {
+public:
+  TablePtr table() const { return table_; }
+
+protected:
+  TableBuilder(std::shared_ptr<const void> rows, const void* first, std::size_t row_bytes,
+               std::size_t count);
+  AddedColumn add_column(std::string key, const RowGetter& get);
+  AddedColumn show_column(std::string title, const RowGetter& get, CellFormat format);
+
+private:
+  ColumnValue value_; // of all columns, but for the getter
+  std::shared_ptr<Table> table_;
+};
+
 // Makes a table of rows of one type. A column takes a value from a row and computes nothing.
 template <typename Row>
-class TableOf {
+class TableOf : public TableBuilder {
 public:
-  // Sets how the column that was just added is shown.
-  class Added {
-  public:
-    Added(Column& column) : column_(column) {}
-    Added& titled(std::string title, CellFormat format = {}) {
-      column_.title = std::move(title);
-      column_.format = format;
-      return *this;
-    }
-    Added& left(int width = 0) {
-      column_.align = Column::Align::left;
-      column_.width = width;
-      return *this;
-    }
-    Added& dispensable(int rank) { return column_.dispensable = rank, *this; }
-    Added& if_any() { return column_.if_any = true, *this; }
-    Added& once() { return column_.once = true, *this; }
-    Added& nested() { return column_.nested = true, *this; }
-    Added& interval() { return column_.interval = true, *this; }
-
-  private:
-    Column& column_;
-  };
-
   explicit TableOf(std::vector<Row> rows)
-      : rows_(std::make_shared<const std::vector<Row>>(std::move(rows))),
-        table_(std::make_shared<Table>()) {
-    table_->rows = rows_->size();
-  }
+      : TableOf(std::make_shared<const std::vector<Row>>(std::move(rows))) {}
 
   // Valid until the next column is added.
-  template <typename Get>
-  Added add(std::string key, Get get) {
-    Column column;
-    column.key = std::move(key);
-    column.value = [rows = rows_, get](std::size_t row) -> Value {
-      return std::invoke(get, (*rows)[row]);
-    };
-    return Added(table_->columns.emplace_back(std::move(column)));
+  AddedColumn add(std::string key, const GetterOf<Row>& get) {
+    return add_column(std::move(key), get);
   }
   // For people only.
-  template <typename Get>
-  Added show(std::string title, Get get, CellFormat format = {}) {
-    return add("", std::move(get)).titled(std::move(title), format);
+  AddedColumn show(std::string title, const GetterOf<Row>& get, CellFormat format = {}) {
+    return show_column(std::move(title), get, format);
   }
-  template <typename Get>
-  Added show_left(std::string title, Get get, int width = 0) {
-    return show(std::move(title), std::move(get)).left(width);
+  AddedColumn show_left(std::string title, const GetterOf<Row>& get, int width = 0) {
+    return show(std::move(title), get).left(width);
   }
   // All fields of a row (base/fields.h), only for machines.
   void add_fields() {
@@ -154,12 +133,13 @@ public:
     });
   }
 
-  TablePtr table() const { return table_; }
   const std::vector<Row>& rows() const { return *rows_; }
 
 private:
+  explicit TableOf(std::shared_ptr<const std::vector<Row>> rows)
+      : TableBuilder(rows, rows->data(), sizeof(Row), rows->size()), rows_(std::move(rows)) {}
+
   std::shared_ptr<const std::vector<Row>> rows_;
-  std::shared_ptr<Table> table_;
 };
 
 // Text after a label in the margin: "Trials       25: all ok". Further lines start `hang` columns
@@ -299,91 +279,5 @@ struct Report {
 void append(Report& whole, Report part);
 // In the order of the sections.
 std::vector<const Finding*> findings(const Report& report);
-
-// Six digits: logarithms, t distributions and others differ in their last digits between machines.
-double six_digits(double value);
-std::optional<double> six_digits(const std::optional<double>& value);
-// [low, high] in units of `unit`, with six digits; null if absent.
-Value interval_value(const std::optional<Interval>& interval, double unit = 1);
-
-// Any value that describes its fields (base/described.h), with sorted keys.
-class ValueWriter final : public base::Writer {
-public:
-  bool has_names() const override { return true; }
-  void boolean(bool value) override { put(value); }
-  void integer(std::int64_t value) override { put(value); }
-  void natural(std::uint64_t value) override { put(value); }
-  void real(double value) override { put(value); }
-  void text(std::string_view value) override { put(value); }
-  void choice(std::uint64_t, std::string_view name) override { put(name); }
-  void optional(bool present) override {
-    if (!present)
-      put(nullptr);
-  }
-  void list(std::size_t) override { open_.push_back({List{}, key_}); }
-  void object() override { open_.push_back({Object{}, key_}); }
-  void key(const char* name) override { key_ = name; }
-  void end() override;
-  Value take() { return std::move(root_); }
-
-private:
-  struct Open {
-    std::variant<List, Object> what;
-    const char* key;
-  };
-  void put(Value value);
-
-  Value root_;
-  std::vector<Open> open_;
-  const char* key_ = "";
-};
-template <typename T>
-Value described(const T& value) {
-  ValueWriter writer;
-  write_value(writer, value);
-  return writer.take();
-}
-
-// For a type with fields; then `more`.
-template <typename T>
-Object described_with(const T& value, Object more) {
-  Object all = std::get<Object>(described(value).held());
-  std::move(more.begin(), more.end(), std::back_inserter(all));
-  return all;
-}
-
-template <typename T>
-requires(!std::is_same_v<std::remove_cvref_t<T>, Value>) Value::Value(T&& value) {
-  using Plain = std::remove_cvref_t<T>;
-  if constexpr (std::is_same_v<Plain, bool>)
-    held_ = value;
-  else if constexpr (std::is_enum_v<Plain>)
-    held_ = std::string(base::to_string(value));
-  else if constexpr (std::is_floating_point_v<Plain>)
-    held_ = static_cast<double>(value);
-  else if constexpr (std::is_unsigned_v<Plain>)
-    held_ = static_cast<std::uint64_t>(value);
-  else if constexpr (std::is_integral_v<Plain>)
-    held_ = static_cast<std::int64_t>(value);
-  else if constexpr (std::is_same_v<Plain, TablePtr> || std::is_same_v<Plain, List> ||
-                     std::is_same_v<Plain, Object>)
-    held_ = std::forward<T>(value);
-  else if constexpr (std::is_convertible_v<Plain, std::string_view>)
-    held_ = std::string(std::string_view(value));
-  else if constexpr (std::is_same_v<Plain, Interval>)
-    *this = interval_value(value);
-  else if constexpr (base::Described<Plain> || base::WrittenAs<Plain>)
-    *this = described(value);
-  else if constexpr (requires { value.has_value(); })
-    *this = value.has_value() ? Value(*value) : Value();
-  else if constexpr (base::Described<Plain> || base::WrittenAs<Plain>)
-    *this = described(value);
-  else {
-    List list;
-    for (const auto& one : value)
-      list.emplace_back(one);
-    held_ = std::move(list);
-  }
-}
 
 } // namespace ncclprobe::analysis

@@ -3,7 +3,8 @@
 #pragma once
 
 // How a row type describes itself to files: an overload `columns(Row)` returns a tuple of these,
-// one per column, which writers and readers use.
+// one per column, which writers and readers use. It is a template: widely included headers contain
+// it, and only the few sources that use it compile the tuple.
 namespace ncclprobe::base {
 
 template <typename Row, typename T>

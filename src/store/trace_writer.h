@@ -7,6 +7,7 @@
 #include "store/stored_value.h"
 #include "store/trace_format.h"
 
+#include <concepts>
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -66,8 +67,8 @@ struct TraceIndexRow {
   std::uint64_t last_begin_ns = 0;
   std::uint64_t end_ns = 0;
 };
-constexpr auto columns(TraceIndexRow) {
-  using R = TraceIndexRow;
+template <std::same_as<TraceIndexRow> R>
+constexpr auto columns(R) {
   return std::tuple(base::column("begin_ns", &R::begin_ns, "begin of the chunk's first row, ns"),
                     base::column("last_begin_ns", &R::last_begin_ns, "begin of its last row, ns"),
                     base::column("end_ns", &R::end_ns,

@@ -5,6 +5,7 @@
 #include "trace/table.h"
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <tuple>
 
@@ -37,8 +38,8 @@ struct KernelRow {
   std::uint16_t stream = 0; // StreamRow::id
   std::uint8_t flags = 0;
 };
-constexpr auto columns(KernelRow) {
-  using R = KernelRow;
+template <std::same_as<KernelRow> R>
+constexpr auto columns(R) {
   return std::tuple(
       base::column("start_ns", &R::start_ns, "begin, ns"),
       base::column("duration_ns", &R::duration_ns, "length, ns"),
@@ -78,8 +79,8 @@ struct CopyRow {
   CopyKind kind = CopyKind::unknown;
   std::uint8_t flags = 0; // as KernelRow's
 };
-constexpr auto columns(CopyRow) {
-  using R = CopyRow;
+template <std::same_as<CopyRow> R>
+constexpr auto columns(R) {
   return std::tuple(
       base::column("start_ns", &R::start_ns, "begin, ns"),
       base::column("duration_ns", &R::duration_ns, "length, ns"),
@@ -105,8 +106,8 @@ struct StreamRow {
   std::int32_t priority = 0;
   TextId name; // empty: unknown
 };
-constexpr auto columns(StreamRow) {
-  using R = StreamRow;
+template <std::same_as<StreamRow> R>
+constexpr auto columns(R) {
   return std::tuple(base::column("id", &R::id, "its number in this trace, from 0"),
                     base::column("device", &R::device, "CUDA ordinal, or slot on the CPU"),
                     base::column("context", &R::context, "CUPTI's number of the context"),
@@ -128,8 +129,8 @@ struct ApiRow {
   CallDomain domain = CallDomain::runtime;
   TextId name; // empty: CUPTI did not report it
 };
-constexpr auto columns(ApiRow) {
-  using R = ApiRow;
+template <std::same_as<ApiRow> R>
+constexpr auto columns(R) {
   return std::tuple(
       base::column("start_ns", &R::start_ns, "begin, ns"),
       base::column("duration_ns", &R::duration_ns, "length, ns"),
@@ -153,8 +154,8 @@ struct SynchronizationRow {
   std::uint16_t stream = 0;
   SynchronizationKind kind = SynchronizationKind::other;
 };
-constexpr auto columns(SynchronizationRow) {
-  using R = SynchronizationRow;
+template <std::same_as<SynchronizationRow> R>
+constexpr auto columns(R) {
   return std::tuple(
       base::column("start_ns", &R::start_ns, "begin, ns"),
       base::column("duration_ns", &R::duration_ns, "length, ns"),
@@ -175,8 +176,8 @@ struct DeviceEventRow {
   std::uint32_t correlation = 0;
   std::uint16_t stream = 0;
 };
-constexpr auto columns(DeviceEventRow) {
-  using R = DeviceEventRow;
+template <std::same_as<DeviceEventRow> R>
+constexpr auto columns(R) {
   return std::tuple(base::column("at_ns", &R::at_ns, "when the stream reached it, ns; 0: unknown"),
                     base::column("instance", &R::instance, "number of this record"),
                     base::column("event", &R::event, "CUPTI's event id"),
@@ -192,8 +193,8 @@ struct OverheadRow {
   std::uint32_t thread = 0;
   TextId kind; // CUPTI's word: "buffer_flush", "lazy_function_loading", ...
 };
-constexpr auto columns(OverheadRow) {
-  using R = OverheadRow;
+template <std::same_as<OverheadRow> R>
+constexpr auto columns(R) {
   return std::tuple(base::column("start_ns", &R::start_ns, "begin, ns"),
                     base::column("duration_ns", &R::duration_ns, "length, ns"),
                     base::column("thread", &R::thread, "thread id; 0: none"),
@@ -206,8 +207,8 @@ struct KernelWindowRow {
   std::uint64_t start_ns = 0; // launches from here on
   std::uint64_t end_ns = 0;
 };
-constexpr auto columns(KernelWindowRow) {
-  using R = KernelWindowRow;
+template <std::same_as<KernelWindowRow> R>
+constexpr auto columns(R) {
   return std::tuple(
       base::column("start_ns", &R::start_ns, "launches were recorded from here on, ns"),
       base::column("end_ns", &R::end_ns, "until here, ns"));
@@ -222,8 +223,8 @@ struct EnvironmentRow {
   std::uint32_t power_mw = 0;
   std::uint32_t temperature_c = 0;
 };
-constexpr auto columns(EnvironmentRow) {
-  using R = EnvironmentRow;
+template <std::same_as<EnvironmentRow> R>
+constexpr auto columns(R) {
   return std::tuple(
       base::column("at_ns", &R::at_ns, "when, ns"),
       base::column("sm_clock_mhz", &R::sm_clock_mhz, "MHz; 0: unknown"),

@@ -4,6 +4,7 @@
 
 #include "trace/table.h"
 
+#include <concepts>
 #include <cstdint>
 #include <tuple>
 
@@ -29,8 +30,8 @@ struct LossRow {
   std::uint64_t at_ns = 0; // when it was counted
   LossKind kind = LossKind::dropped_by_library;
 };
-constexpr auto columns(LossRow) {
-  using R = LossRow;
+template <std::same_as<LossRow> R>
+constexpr auto columns(R) {
   return std::tuple(base::column("kind", &R::kind,
                                  "kind of loss; launches_seen, kernels_delivered, calls_told and "
                                  "calls_unlike are counts without loss"),
@@ -45,8 +46,8 @@ struct LongRow {
   std::uint64_t duration_ns = 0;
   Table table = Table::kernel;
 };
-constexpr auto columns(LongRow) {
-  using R = LongRow;
+template <std::same_as<LongRow> R>
+constexpr auto columns(R) {
   return std::tuple(base::column("table", &R::table, "the table"),
                     base::column("start_ns", &R::start_ns, "start_ns of the row it belongs to"),
                     base::column("duration_ns", &R::duration_ns, "its real length, ns"));
@@ -68,8 +69,8 @@ struct ClockRow {
   std::uint64_t round_trip_ns = 0;
   ClockKind kind = ClockKind::host;
 };
-constexpr auto columns(ClockRow) {
-  using R = ClockRow;
+template <std::same_as<ClockRow> R>
+constexpr auto columns(R) {
   return std::tuple(
       base::column("kind", &R::kind,
                    "host: to the leader's clock, globaltimer: from the GPU's to the host's"),
@@ -93,8 +94,8 @@ struct FactRow {
   TextId name;
   TextId value;
 };
-constexpr auto columns(FactRow) {
-  using R = FactRow;
+template <std::same_as<FactRow> R>
+constexpr auto columns(R) {
   return std::tuple(
       base::column("name", &R::name,
                    "nccl, driver, gpu, gpu_uuid, ..., or a variable NCCL_*; row in /strings"),

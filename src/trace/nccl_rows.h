@@ -4,6 +4,7 @@
 
 #include "trace/table.h"
 
+#include <concepts>
 #include <cstdint>
 #include <tuple>
 
@@ -20,8 +21,8 @@ struct CommunicatorRow {
   std::int32_t nodes = 0;
   std::uint16_t id = 0; // counted by this trace, from 0
 };
-constexpr auto columns(CommunicatorRow) {
-  using R = CommunicatorRow;
+template <std::same_as<CommunicatorRow> R>
+constexpr auto columns(R) {
   return std::tuple(base::column("id", &R::id, "its number in this trace, from 0"),
                     base::column("hash", &R::hash, "NCCL's number of it, equal on all ranks"),
                     base::column("name", &R::name, "name, row in /strings"),
@@ -50,8 +51,8 @@ struct NcclOperationRow {
   std::uint8_t warps = 0;
   NcclKind kind = NcclKind::collective;
 };
-constexpr auto columns(NcclOperationRow) {
-  using R = NcclOperationRow;
+template <std::same_as<NcclOperationRow> R>
+constexpr auto columns(R) {
   return std::tuple(
       base::column("id", &R::id, "its number in this trace, from 1"),
       base::column("communicator", &R::communicator, "/communicator/id"),
@@ -82,8 +83,8 @@ struct NcclChannelRow {
   std::uint32_t nccl_operation = 0;        // NcclOperationRow::id
   std::uint8_t channel = 0;
 };
-constexpr auto columns(NcclChannelRow) {
-  using R = NcclChannelRow;
+template <std::same_as<NcclChannelRow> R>
+constexpr auto columns(R) {
   return std::tuple(
       base::column("nccl_operation", &R::nccl_operation, "/nccl_operation/id"),
       base::column("channel", &R::channel, "channel"),
@@ -101,8 +102,8 @@ struct NcclOpenRow {
   std::uint32_t nccl_operation = 0; // NcclOperationRow::id
   std::uint32_t channels = 0;       // that had begun on the GPU and not ended
 };
-constexpr auto columns(NcclOpenRow) {
-  using R = NcclOpenRow;
+template <std::same_as<NcclOpenRow> R>
+constexpr auto columns(R) {
   return std::tuple(
       base::column("nccl_operation", &R::nccl_operation, "/nccl_operation/id"),
       base::column("at_ns", &R::at_ns, "it was not over at this time, ns"),
@@ -125,8 +126,8 @@ struct NcclStepRow {
   std::uint8_t channel = 0;
   std::uint8_t is_send = 0;
 };
-constexpr auto columns(NcclStepRow) {
-  using R = NcclStepRow;
+template <std::same_as<NcclStepRow> R>
+constexpr auto columns(R) {
   return std::tuple(
       base::column("nccl_operation", &R::nccl_operation, "/nccl_operation/id; 0: other process's"),
       base::column("channel", &R::channel, "channel"),
@@ -153,8 +154,8 @@ struct NcclNetworkRow {
   std::uint32_t nccl_operation = 0;
   NetworkKind kind = NetworkKind::unknown;
 };
-constexpr auto columns(NcclNetworkRow) {
-  using R = NcclNetworkRow;
+template <std::same_as<NcclNetworkRow> R>
+constexpr auto columns(R) {
   return std::tuple(base::column("nccl_operation", &R::nccl_operation, "/nccl_operation/id"),
                     base::column("kind", &R::kind, "the transport"),
                     base::column("request", &R::request, "work request, or descriptor"),

@@ -4,6 +4,7 @@
 
 #include "trace/table.h"
 
+#include <concepts>
 #include <cstdint>
 #include <tuple>
 
@@ -20,8 +21,8 @@ struct SpanRow {
   std::uint32_t iterations = 0;
   SpanKind kind = SpanKind::cell;
 };
-constexpr auto columns(SpanRow) {
-  using R = SpanRow;
+template <std::same_as<SpanRow> R>
+constexpr auto columns(R) {
   return std::tuple(
       base::column("start_ns", &R::start_ns, "begin on the host, ns"),
       base::column("end_ns", &R::end_ns, "end on the host, ns"),
@@ -57,8 +58,8 @@ struct OperationRow {
   std::uint16_t stream = 0;    // of the schedule
   OperationKind kind = OperationKind::other;
 };
-constexpr auto columns(OperationRow) {
-  using R = OperationRow;
+template <std::same_as<OperationRow> R>
+constexpr auto columns(R) {
   return std::tuple(
       base::column("start_ns", &R::start_ns, "the host began to enqueue it, ns"),
       base::column("duration_ns", &R::duration_ns, "enqueueing took, ns"),
