@@ -72,25 +72,33 @@ base::Result<std::optional<UsualStep>> usual_step(const timeline::TraceSource& s
   const auto kind = static_cast<std::uint32_t>(most - found.kinds.begin());
   std::vector<double> of_ranks;
   std::optional<base::Error> trouble;
-  using Length = std::optional<double>;
+  struct Length {
+    std::optional<double> step_ns;
+    bool on_gpu = false;
+  };
+  bool on_gpu = true;
   timeline::work_in_turn(
       found.ranks.size(), k_readers,
       [&](std::size_t i) -> base::Result<Length> {
         NCCLPROBE_TRY_ASSIGN(const auto trace,
                              source.load(found.ranks[i].rank, timeline::Pass::collectives));
-        return median_step_ns(job_operations(trace, source.texts), found.ranks[i], found, kind);
+        const std::vector<JobOperation> operations = job_operations(trace, source.texts);
+        return Length{median_step_ns(operations, found.ranks[i], found, kind),
+                      std::ranges::any_of(operations, &JobOperation::on_gpu)};
       },
       [&](std::size_t, const base::Result<Length>& length) {
-        if (!length)
+        if (!length) {
           trouble = length.error();
-        else if (*length)
-          of_ranks.push_back(**length);
+        } else if (length->step_ns) {
+          of_ranks.push_back(*length->step_ns);
+          on_gpu = on_gpu && length->on_gpu;
+        }
         return !trouble.has_value();
       });
   if (trouble)
     return base::fail(*trouble);
   return std::optional(UsualStep{kind_words(*most, source.texts), most->steps,
-                                 of_ranks.empty() ? 0 : median(std::move(of_ranks))});
+                                 of_ranks.empty() ? 0 : median(std::move(of_ranks)), on_gpu});
 }
 
 } // namespace ncclprobe::analysis::job

@@ -111,8 +111,12 @@ private:
       one.problem = "no steps were found";
     } else if (!kind_.empty() && kind_ != (*step)->kind) {
       one.problem = "its steps have other operations than those of the first run";
+    } else if (!kind_.empty() && on_gpu_ != (*step)->on_gpu) {
+      one.problem = on_gpu_ ? "the GPU's times were not recorded, unlike in the first run"
+                            : "it has the GPU's times, and the first run has those of the host";
     } else {
       kind_ = (*step)->kind;
+      on_gpu_ = (*step)->on_gpu;
       one.steps = (*step)->steps;
       one.step_ns = (*step)->step_ns;
     }
@@ -122,7 +126,8 @@ private:
   const PrepareFolder& prepare_;
   const BecomeRecorded& become_;
   const fs::path settings_;
-  std::string kind_; // of steps, of the first run that has some
+  std::string kind_;    // of steps, of the first run that has some
+  bool on_gpu_ = false; // as that run's times
   analysis::Verification all_;
 };
 

@@ -34,7 +34,7 @@ assert init(c.byref(context), 42, c.byref(mask), b"job", 1, ranks, rank, None) =
 for i in range(count):
     one = Collective(2, None, 0, i, b"AllReduce", None, None, 1024, 0, b"ncclFloat32", 2, 16, b"RING", b"SIMPLE")
     assert start(context, c.byref(handle), c.byref(one)) == 0 and stop(handle) == 0
-    if handle:
+    if handle and not os.environ.get("PLAYED_WITHOUT_GPU_TIMES"):
         assert start(context, c.byref(handle), c.byref(Channel(64, handle, 0, 0, 1, gpu(i, 0)))) == 0
         assert enter(handle, 22, c.byref(gpu(i, 1000))) == 0 and stop(handle) == 0
     time.sleep(rest)
@@ -143,6 +143,10 @@ class Record(ProgramTest):
         self.assertEqual(verified("unset NOTHING\n", 10, "no-gain")["verdict"], "no_gain")
         fails = verified("export NCCL_PROFILER_PLUGIN=/no/such/library\n", 10, "fails")
         self.assertEqual((fails["verdict"], len(fails["runs"])), ("fails", 2))
+        other_clock = verified("export PLAYED_WITHOUT_GPU_TIMES=1\n", 11, "other-clock")
+        self.assertEqual(other_clock["verdict"], "too_few")
+        self.assertEqual({run["settings"]: "GPU's times" in run["problem"] for run in other_clock["runs"]},
+                         {"without": False, "with": True})
         self.assertIn("names no gain", verified("export A=1\n", 2, "no-promise", promise=""))
 
     def test_what_cannot_be_verified_is_refused(self):
