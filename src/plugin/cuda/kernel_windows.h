@@ -27,7 +27,8 @@ public:
     if (every_ == 0)
       return true;
     if (progress.steps_known) {
-      if (!first_step_)
+      // Counted anew when another sequence of collectives repeats: then there may be fewer.
+      if (!first_step_ || progress.steps < *first_step_)
         first_step_ = progress.steps;
       last_known_ns_ = since_ns;
       return (progress.steps - *first_step_) % every_ <= steps_;

@@ -5,6 +5,8 @@
 
 #include "support/catch.h"
 
+#include <vector>
+
 using namespace ncclprobe::plugin;
 
 TEST_CASE("kernels are recorded in some steps of many, from the first that is known") {
@@ -31,4 +33,19 @@ TEST_CASE("a job whose steps do not repeat is recorded by time") {
   CHECK(windows.wants({true, 1, false}, 200'000'000'000)); // steps at last
   CHECK_FALSE(windows.wants({false, 7, false}, 219'000'000'000));
   CHECK(windows.wants({false, 7, false}, 220'500'000'000));
+}
+
+TEST_CASE("kernels are recorded from the first step again if the count of steps falls") {
+  struct Case {
+    std::uint64_t step;
+    bool wanted;
+  };
+  const std::vector<Case> cases{{250, true}, {256, false}, {10, true},  {15, true},
+                                {16, false}, {109, false}, {110, true}, {9, true}};
+  KernelWindows windows(5, 100);
+
+  for (const auto& [step, wanted] : cases) {
+    CAPTURE(step);
+    CHECK(windows.wants({true, step, false}, step) == wanted);
+  }
 }
