@@ -3,6 +3,7 @@
 
 #include "analysis/job/late_causes.h"
 
+#include "analysis/job/gap_causes.h"
 #include "analysis/job/step_blocks.h"
 #include "analysis/job/step_path.h"
 #include "analysis/job/step_replay.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr double k_main_part = 0.3; // of a delay that one cause explains
 constexpr double k_notable = 0.01;  // of a step
 constexpr std::size_t k_most_replays = 8;
+constexpr double k_shown = 0.6; // of a rank's delays with kernels, to stand for the others
 constexpr double k_alike = 0.5; // of the excess that others have too
 
 // An operation whose gap or transfer is longer than usual.
@@ -35,6 +37,12 @@ struct SumOfBlocks {
     blocks.resize(of);
     blocks[block] += value;
     all += value;
+  }
+  void add(const SumOfBlocks& other) {
+    blocks.resize(std::max(blocks.size(), other.blocks.size()));
+    for (std::size_t i = 0; i < other.blocks.size(); ++i)
+      blocks[i] += other.blocks[i];
+    all += other.all;
   }
 };
 
@@ -81,7 +89,7 @@ private:
 class HeldUpSearch {
 public:
   HeldUpSearch(const StepGraph& graph, const StepModel& model, double error_ns)
-      : graph_(graph), model_(model), error_ns_(error_ns),
+      : graph_(graph), model_(model), error_ns_(error_ns), gaps_(graph, model),
         includes_(graph.communicators.size() * graph.communicators.size(), -1) {
     std::uint32_t kinds = 0;
     for (const StepRun& run : graph.runs)
@@ -94,7 +102,9 @@ public:
     for (std::uint32_t run = 0; run < graph_.runs.size(); ++run)
       if (graph_.runs[run].steps > 1)
         read(run);
+    take_from_other_steps();
     HeldUp out;
+    out.kernels_recorded = gaps_.knows_any();
     for (const StepBlocks& one : blocks_) {
       out.steps.push_back(one.steps());
       out.step_ns.push_back(0);
@@ -109,6 +119,7 @@ public:
   }
 
 private:
+  using Seen = std::pair<DelayOrigin, CauseSeenBy>;
   struct ShareSum {
     SumOfBlocks sum;
     std::map<int, double> by_who; // rank, or communicator
@@ -117,16 +128,27 @@ private:
     SumOfBlocks sum;
     std::map<std::uint32_t, double> by_step;
     std::vector<ExcessPlace> places;
+    void add(const HoldUpSum& other) {
+      sum.add(other.sum);
+      for (const auto& [step, excess_ns] : other.by_step)
+        by_step[step] += excess_ns;
+      places.insert(places.end(), other.places.begin(), other.places.end());
+    }
   };
   struct CauseSum {
     std::uint64_t times = 0;
     double delay_ns = 0;
     std::vector<ExcessPlace> places;
+    void add(const CauseSum& other) {
+      times += other.times;
+      delay_ns += other.delay_ns;
+      places.insert(places.end(), other.places.begin(), other.places.end());
+    }
   };
   struct LateSum {
     SumOfBlocks delay;
     std::uint64_t times = 0;
-    std::map<DelayOrigin, CauseSum> causes;
+    std::map<Seen, CauseSum> causes;
   };
   using LateKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>; // kind, communicator,
                                                                            // rank
@@ -138,16 +160,93 @@ private:
     const AlikeTransfers alike(graph_, run, path);
     read_path(number, measured, path, alike);
     for (const Meeting& meeting : run.meetings)
-      read_meeting(number, meeting, path, alike);
+      read_meeting(number, measured, meeting, path, alike);
   }
 
-  DelayOrigin origin_of(const StepRun& run, const PathPart& part, const AlikeTransfers& alike,
-                        PathCause cause) const {
-    if (cause == PathCause::transfer)
-      return {alike.cause(part.rank, part.operation), -1,
-              static_cast<int>(run.ranks[part.rank][part.operation].communicator)};
-    return {cause == PathCause::host ? DelayCause::host : DelayCause::computing,
-            graph_.ranks[part.rank], -1};
+  Seen origin_of(const StepRun& run, const MeasuredRun& measured, const PathPart& part,
+                 const AlikeTransfers& alike) const {
+    const GraphOperation& own = run.ranks[part.rank][part.operation];
+    if (part.cause == PathCause::transfer)
+      return {{alike.cause(part.rank, part.operation), -1, static_cast<int>(own.communicator)},
+              CauseSeenBy::times};
+    const int rank = graph_.ranks[part.rank];
+    if (const auto shown = gaps_.cause(part.rank, own, measured[part.rank][part.operation]))
+      return {{*shown == GapCause::computing ? DelayCause::computing
+               : *shown == GapCause::copies  ? DelayCause::copies
+                                             : DelayCause::host,
+               rank, -1},
+              CauseSeenBy::kernels};
+    return {{part.cause == PathCause::host ? DelayCause::host : DelayCause::computing, rank, -1},
+            CauseSeenBy::launches};
+  }
+
+  // Kernels are recorded in some steps of many. What they show of most of a rank's delays stands
+  // for those in other steps for which the launches blame the host, which they do too often.
+  void take_from_other_steps() {
+    std::map<std::pair<std::uint32_t, int>, std::map<DelayCause, double>> shown; // kind, rank
+    for (const auto& [key, sum] : hold_ups_)
+      if (key.second.second == CauseSeenBy::kernels)
+        shown[{key.first, key.second.first.rank}][key.second.first.cause] += sum.sum.all;
+    std::map<std::pair<std::uint32_t, int>, DelayCause> main;
+    for (const auto& [key, causes] : shown) {
+      double all = 0;
+      for (const auto& [cause, excess_ns] : causes)
+        all += excess_ns;
+      const auto most = std::ranges::max_element(causes, {}, [](auto& one) { return one.second; });
+      if (most->second >= k_shown * all)
+        main[key] = most->first;
+    }
+    auto move = [&](auto& sums, auto key_of, auto seen_of) {
+      for (auto at = sums.begin(); at != sums.end();) {
+        const Seen seen = seen_of(at->first);
+        const auto found = main.find(key_of(at->first));
+        if (seen.second != CauseSeenBy::launches || seen.first.cause != DelayCause::host ||
+            found == main.end()) {
+          ++at;
+          continue;
+        }
+        auto key = at->first;
+        seen_of(key) = {{found->second, seen.first.rank, -1}, CauseSeenBy::other_steps};
+        auto sum = std::move(at->second);
+        at = sums.erase(at);
+        sums[key].add(sum);
+      }
+    };
+    auto itself = [](auto& key) -> auto& {
+      return key;
+    };
+    auto second = [](auto& key) -> auto& {
+      return key.second;
+    };
+    move(
+        hold_ups_, [](auto& key) { return std::pair(key.first, key.second.first.rank); }, second);
+    for (auto& [key, late] : late_)
+      move(
+          late.causes,
+          [kind = std::get<0>(key)](auto& seen) { return std::pair(kind, seen.first.rank); },
+          itself);
+    // Then one row for each cause: what kernels show, with what follows from them.
+    auto join = [](auto& sums, auto seen_of) {
+      for (auto at = sums.begin(); at != sums.end();) {
+        auto key = at->first;
+        if (seen_of(key).second != CauseSeenBy::other_steps) {
+          ++at;
+          continue;
+        }
+        seen_of(key).second = CauseSeenBy::kernels;
+        const auto with = sums.find(key);
+        if (with == sums.end()) {
+          ++at;
+          continue;
+        }
+        at->second.add(with->second);
+        sums.erase(with);
+        ++at;
+      }
+    };
+    join(hold_ups_, second);
+    for (auto& [key, late] : late_)
+      join(late.causes, itself);
   }
 
   // The critical path from the last end of the run to its begin.
@@ -192,7 +291,7 @@ private:
             add(part.cause, length_ns);
           }
           if (part.excess_ns > 0 && path.is_notable(part)) {
-            HoldUpSum& to = hold_ups_[{run.kind, origin_of(run, part, alike, part.cause)}];
+            HoldUpSum& to = hold_ups_[{run.kind, origin_of(run, measured, part, alike)}];
             to.sum.add(block, blocks.blocks(), part.excess_ns);
             to.by_step[own.step] += part.excess_ns;
             to.places.push_back({number, part.rank, part.operation, part.cause});
@@ -214,8 +313,8 @@ private:
     return ranks;
   }
 
-  void read_meeting(std::uint32_t number, const Meeting& meeting, const StepPath& path,
-                    const AlikeTransfers& alike) {
+  void read_meeting(std::uint32_t number, const MeasuredRun& measured, const Meeting& meeting,
+                    const StepPath& path, const AlikeTransfers& alike) {
     const StepRun& run = graph_.runs[number];
     if (!meeting.is_complete || meeting.members < 2)
       return;
@@ -244,13 +343,13 @@ private:
         largest = part;
       return true;
     });
-    DelayOrigin origin;
+    Seen origin{{}, CauseSeenBy::times};
     if (largest.excess_ns >= k_main_part * delay_ns)
-      origin = origin_of(run, largest, alike, largest.cause);
+      origin = origin_of(run, measured, largest, alike);
     CauseSum& cause = to.causes[origin];
     ++cause.times;
     cause.delay_ns += delay_ns;
-    if (origin.cause != DelayCause::many)
+    if (origin.first.cause != DelayCause::many)
       cause.places.push_back({number, largest.rank, largest.operation, largest.cause});
   }
 
@@ -328,7 +427,7 @@ private:
     for (const auto& [key, sum] : hold_ups_) {
       HoldUp row;
       row.kind = key.first;
-      row.origin = key.second;
+      std::tie(row.origin, row.seen_by) = key.second;
       row.excess = per_step(row.kind, sum.sum);
       for (const auto& [step, excess_ns] : sum.by_step)
         row.steps += excess_ns > k_notable * out.step_ns[row.kind];
@@ -358,8 +457,8 @@ private:
       row.meetings = meetings_.at({kind, communicator});
       row.delay = per_step(kind, sum.delay);
       for (const auto& [origin, cause] : sum.causes)
-        row.causes.push_back(
-            {origin, cause.times, cause.delay_ns / static_cast<double>(blocks_[kind].steps())});
+        row.causes.push_back({origin.first, origin.second, cause.times,
+                              cause.delay_ns / static_cast<double>(blocks_[kind].steps())});
       std::ranges::stable_sort(row.causes, std::ranges::greater{}, &LateCause::delay_ns);
       rows.emplace_back(std::move(row), &sum);
     }
@@ -369,8 +468,8 @@ private:
     });
     for (std::size_t i = 0; i < rows.size(); ++i) {
       auto& [row, sum] = rows[i];
-      const DelayOrigin& main = row.causes.front().origin;
-      if (i < k_most_replays && main.cause != DelayCause::many)
+      const Seen main{row.causes.front().origin, row.causes.front().seen_by};
+      if (i < k_most_replays && main.first.cause != DelayCause::many)
         row.gain = gain(row.kind, sum->causes.at(main).places);
       out.late.push_back(std::move(row));
     }
@@ -379,10 +478,11 @@ private:
   const StepGraph& graph_;
   const StepModel& model_;
   double error_ns_;
+  GapCauses gaps_;
   std::vector<signed char> includes_; // by pair of communicators; -1: not asked yet
   std::vector<StepBlocks> blocks_;    // by kind
   std::map<std::tuple<std::uint32_t, PathCause, int>, ShareSum> shares_; // kind, cause, class
-  std::map<std::pair<std::uint32_t, DelayOrigin>, HoldUpSum> hold_ups_;
+  std::map<std::pair<std::uint32_t, Seen>, HoldUpSum> hold_ups_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> meetings_;
   std::map<LateKey, LateSum> late_;
 };

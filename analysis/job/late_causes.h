@@ -14,14 +14,27 @@
 // a job up".
 namespace ncclprobe::analysis::job {
 
-// slow_link: transfers of one communicator, or between two ranks, while alike ones are usual.
-// slow_transfers: of all that are alike. transfer: nothing to compare with. many: no single cause.
-enum class DelayCause : std::uint8_t { computing, host, slow_link, slow_transfers, transfer, many };
+// copies: memory copies on the rank's GPU. slow_link: transfers of one communicator, or between two
+// ranks, while alike ones are usual. slow_transfers: of all that are alike. transfer: nothing to
+// compare with. many: no single cause.
+enum class DelayCause : std::uint8_t {
+  computing,
+  host,
+  copies,
+  slow_link,
+  slow_transfers,
+  transfer,
+  many
+};
+
+// How a cause on a rank was found. other_steps: kernels were recorded in some steps,
+// and what they show of this rank is taken for the others too. launches: no kernels were recorded.
+enum class CauseSeenBy : std::uint8_t { times, kernels, other_steps, launches };
 
 // Where a delay began.
 struct DelayOrigin {
   DelayCause cause = DelayCause::many;
-  int rank = -1;         // of the job; of computing and host
+  int rank = -1;         // of the job; of computing, host and copies
   int communicator = -1; // StepGraph::communicators; of transfers
   auto operator<=>(const DelayOrigin&) const = default;
 };
@@ -47,6 +60,7 @@ struct PathShare {
 struct HoldUp {
   std::uint32_t kind = 0;
   DelayOrigin origin;
+  CauseSeenBy seen_by = CauseSeenBy::times;
   std::uint64_t steps = 0;     // in which it does so by more than 1% of a step
   PerStep excess;              // of the path's
   std::optional<PerStep> gain; // of a step if it were usual, by replay; for the largest ones
@@ -54,6 +68,7 @@ struct HoldUp {
 
 struct LateCause {
   DelayOrigin origin;
+  CauseSeenBy seen_by = CauseSeenBy::times;
   std::uint64_t times = 0;
   double delay_ns = 0; // per step
 };
@@ -75,6 +90,7 @@ struct HeldUp {
   std::vector<LateRank> late;       // the same
   std::vector<std::uint64_t> steps; // by kind: with a known length
   std::vector<double> step_ns;      // by kind: mean length of the path
+  bool kernels_recorded = false;    // in any step
 };
 
 // Delays of at most `error_ns`, the possible error of clocks, do not count.

@@ -87,6 +87,7 @@ StepGraphBuilder::StepGraphBuilder(std::shared_ptr<const FoundSteps> found, std:
     type_bytes_.push_back(trace::bytes_of_nccl_type(text));
   graph_.runs = chosen_runs(*found_, ranks.size(), most, graph_.has_all_steps);
   graph_.ranks = std::move(ranks);
+  graph_.gpus.resize(graph_.ranks.size());
 }
 
 const StepRun* StepGraphBuilder::run_of(std::uint32_t step) const {
@@ -101,6 +102,7 @@ void StepGraphBuilder::add(std::size_t rank, const timeline::RankReading& readin
                            const std::optional<timeline::ClockModel>& host) {
   if (!host)
     return;
+  add_gpu(rank, reading, *host);
   const timeline::RankTrace& trace = reading.trace;
   std::unordered_map<std::uint16_t, const trace::CommunicatorRow*> communicators;
   for (const trace::CommunicatorRow& row : trace.communicators)
@@ -146,6 +148,36 @@ void StepGraphBuilder::add(std::size_t rank, const timeline::RankReading& readin
     for (const auto& [id, at] : by_id)
       ordered.push_back(operations[at]);
     operations = std::move(ordered);
+  }
+}
+
+void StepGraphBuilder::add_gpu(std::size_t rank, const timeline::RankReading& reading,
+                               const timeline::ClockModel& host) {
+  GpuUse& gpu = graph_.gpus[rank];
+  auto on_reference = [&](std::int64_t own_ns) {
+    return host.to_reference(static_cast<std::uint64_t>(own_ns));
+  };
+  timeline::Spans all;
+  for (const timeline::DeviceActivity& one : reading.activities.all) {
+    const timeline::Span span{on_reference(one.start_ns), on_reference(one.end_ns)};
+    if (one.kind == timeline::Class::compute)
+      gpu.computing.push_back(span);
+    else if (one.kind == timeline::Class::memory)
+      gpu.copies.push_back(span);
+    else
+      continue;
+    all.push_back(span);
+  }
+  gpu.computing = timeline::unite(std::move(gpu.computing));
+  gpu.copies = timeline::subtract(timeline::unite(std::move(gpu.copies)), gpu.computing);
+  all = timeline::unite(std::move(all));
+  // Work that was launched before the window was not recorded, and runs before what was.
+  for (const trace::KernelWindowRow& window : reading.trace.kernel_windows) {
+    const std::int64_t end_ns = on_reference(static_cast<std::int64_t>(window.end_ns));
+    const auto first = std::ranges::lower_bound(
+        all, on_reference(static_cast<std::int64_t>(window.start_ns)), {}, &timeline::Span::begin);
+    if (first != all.end() && first->begin < end_ns)
+      gpu.known.push_back({first->begin, end_ns});
   }
 }
 

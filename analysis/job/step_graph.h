@@ -67,8 +67,16 @@ struct Slot {
   std::uint32_t group = 0; // StepGraph::classes
 };
 
+// Of a rank's GPU, where its kernels were recorded; sorted, on the common clock.
+struct GpuUse {
+  timeline::Spans known; // all kernels and copies in these times were recorded
+  timeline::Spans computing;
+  timeline::Spans copies; // while nothing computes
+};
+
 struct StepGraph {
   std::vector<int> ranks;
+  std::vector<GpuUse> gpus; // by rank
   std::vector<GraphCommunicator> communicators;
   std::vector<OperationClass> classes;
   std::vector<Slot> slots;
@@ -100,6 +108,8 @@ private:
     std::int32_t direction = 0; // of a message: to the peer's rank
     trace::NcclKind kind = trace::NcclKind::collective;
   };
+  void add_gpu(std::size_t rank, const timeline::RankReading& reading,
+               const timeline::ClockModel& host);
   const StepRun* run_of(std::uint32_t step) const;
   void order(std::vector<Raw>& operations) const;
   std::uint32_t class_of(const Raw& raw);

@@ -21,7 +21,25 @@ constexpr FindingKind k_model_checked{
     "took {seen} (medians). {changes}"},
     k_some_steps{"job_steps_chosen", Severity::note,
                  "From {steps} steps all over the job, because all of them would need too much "
-                 "memory."};
+                 "memory."},
+    k_no_kernels{"job_kernels_not_recorded", Severity::note,
+                 "Kernels were not recorded, so the hosts' launches alone tell slow computing from "
+                 "a late host. Work of the GPU that the host launched late looks like a late host. "
+                 "'record --cuda' records kernels."};
+
+std::string seen_by_text(CauseSeenBy seen_by) {
+  switch (seen_by) {
+  case CauseSeenBy::times:
+    return "";
+  case CauseSeenBy::kernels:
+    return "kernels";
+  case CauseSeenBy::other_steps:
+    return "other steps";
+  case CauseSeenBy::launches:
+    return "launches";
+  }
+  return "";
+}
 
 std::string cause_text(DelayCause cause) {
   switch (cause) {
@@ -29,6 +47,8 @@ std::string cause_text(DelayCause cause) {
     return "computing";
   case DelayCause::host:
     return "host late";
+  case DelayCause::copies:
+    return "copies";
   case DelayCause::slow_link:
     return "slow link";
   case DelayCause::slow_transfers:
@@ -88,6 +108,8 @@ public:
     using Row = const HoldUp&;
     table.add("cell", &HoldUp::kind).titled("cell");
     add_origin(table, [](Row row) -> const DelayOrigin& { return row.origin; });
+    table.add("seen_by", &HoldUp::seen_by);
+    table.show_left("by", [](Row row) { return seen_by_text(row.seen_by); }).dispensable(2);
     table.add("steps", &HoldUp::steps).titled("steps", {Unit::grouped});
     table.add("of_steps", [this](Row row) { return causes_.held_up.steps[row.kind]; })
         .titled("of", {Unit::grouped});
@@ -117,6 +139,9 @@ public:
     table.add("meetings", &LateRank::meetings).titled("of", {Unit::grouped});
     add_per_step(table, "delay", "delay", [](Row row) { return std::optional(row.delay); });
     add_origin(table, [](Row row) -> const DelayOrigin& { return row.causes.front().origin; });
+    table.add("seen_by", [](Row row) { return row.causes.front().seen_by; });
+    table.show_left("by", [](Row row) { return seen_by_text(row.causes.front().seen_by); })
+        .dispensable(2);
     add_per_step(table, "gain", "gain", [](Row row) { return row.gain; });
     table
         .add("causes",
@@ -124,6 +149,7 @@ public:
                List all;
                for (const LateCause& one : row.causes)
                  all.push_back(Object{{"cause", one.origin.cause},
+                                      {"seen_by", one.seen_by},
                                       {"rank", rank_value(one.origin)},
                                       {"ranks", ranks_value(one.origin)},
                                       {"times", one.times},
@@ -298,6 +324,9 @@ Report job_causes_report(const timeline::Timeline& timeline, const TimelineHeadi
       steps += of_kind;
     found.all.push_back({&k_some_steps, {{"steps", steps}}});
   }
+  if (!causes.held_up.kernels_recorded &&
+      !(causes.held_up.hold_ups.empty() && causes.held_up.late.empty()))
+    found.all.push_back({&k_no_kernels, {}});
   if (!found.all.empty() && !report.sections.empty())
     report.sections.back().blocks.push_back(std::move(found));
   return report;

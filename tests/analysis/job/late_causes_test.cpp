@@ -105,6 +105,47 @@ MadeJob pipelines(std::int64_t late_ns, std::int64_t slow_ns) {
   return job;
 }
 
+enum class Planted : std::uint8_t { kernel, copy, idle_gpu, transfer };
+enum class Recorded : std::uint8_t { never, always, in_some_steps };
+
+// Two data-parallel ranks. In every fifth step something takes 3 ms more, on rank 1 or of the
+// transfer. Hosts always hand operations over just before they begin.
+MadeJob planted(Planted what, Recorded recorded) {
+  MadeJob job(2);
+  const int data = job.communicator({0, 1});
+  std::mt19937_64 random(1);
+  for (int step = 0; step < k_simulated_steps; ++step) {
+    const bool is_planted = step % 5 == 4;
+    const std::int64_t longer_ns = is_planted ? 3 * k_ms : 0;
+    for (int rank = 0; rank < 2; ++rank) {
+      const std::int64_t from_ns = job.now_ns(rank);
+      const std::int64_t usual_ns = 5 * k_ms + static_cast<std::int64_t>(random() % 10'000);
+      const std::int64_t own_ns = rank == 1 && what != Planted::transfer ? longer_ns : 0;
+      const std::int64_t to_ns = from_ns + usual_ns;
+      job.compute(rank, usual_ns + own_ns);
+      if (recorded == Recorded::never ||
+          (recorded == Recorded::in_some_steps && (step < 12 || step > 17)))
+        continue;
+      job.kernels_recorded(rank, from_ns - 1000, job.now_ns(rank) + 1000);
+      job.computing_kernel(rank, from_ns, to_ns);
+      if (own_ns > 0 && what == Planted::kernel)
+        job.computing_kernel(rank, to_ns, to_ns + own_ns);
+      if (own_ns > 0 && what == Planted::copy)
+        job.copy(rank, to_ns, to_ns + own_ns);
+    }
+    if (what == Planted::transfer && is_planted) {
+      std::vector<MadeJob::Part> parts;
+      const std::int64_t end_ns = std::max(job.now_ns(0), job.now_ns(1)) + 3 * k_ms + 534'288;
+      for (int rank = 0; rank < 2; ++rank)
+        parts.push_back({job.now_ns(rank) - 3000, job.now_ns(rank), end_ns});
+      job.collective(data, "AllReduce", 50 * k_mib, parts);
+    } else {
+      job.collective(data, "AllReduce", 50 * k_mib);
+    }
+  }
+  return job;
+}
+
 Disturbances slow_computing() {
   return {
       .computing_ns = [](int rank, int step) { return rank == 3 && step % 5 == 4 ? 3 * k_ms : 0; }};
@@ -162,6 +203,48 @@ TEST_CASE("What holds up a pipeline is named: the stage that sends late, or its 
   const Found slow = found_of(pipelines(0, 5 * k_ms));
   CHECK(worst(slow).origin == DelayOrigin{DelayCause::slow_link, -1, 0});
   CHECK(worst(slow).steps == 10);
+}
+
+TEST_CASE("Kernels and copies tell what held a rank up; without them its launches do") {
+  struct Case {
+    Planted what;
+    Recorded recorded;
+    DelayOrigin origin;
+    CauseSeenBy seen_by;
+  };
+  using enum Planted;
+  using enum Recorded;
+  const DelayOrigin computing{DelayCause::computing, 1, -1}, copies{DelayCause::copies, 1, -1},
+      host{DelayCause::host, 1, -1}, transfer_of_both{DelayCause::transfer, -1, 0};
+  const std::vector<Case> cases{{kernel, always, computing, CauseSeenBy::kernels},
+                                {copy, always, copies, CauseSeenBy::kernels},
+                                {idle_gpu, always, host, CauseSeenBy::kernels},
+                                {Planted::transfer, always, transfer_of_both, CauseSeenBy::times},
+                                {kernel, in_some_steps, computing, CauseSeenBy::other_steps},
+                                {copy, in_some_steps, copies, CauseSeenBy::other_steps},
+                                {idle_gpu, in_some_steps, host, CauseSeenBy::other_steps},
+                                {kernel, never, host, CauseSeenBy::launches},
+                                {copy, never, host, CauseSeenBy::launches},
+                                {idle_gpu, never, host, CauseSeenBy::launches}};
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    CAPTURE(i);
+    const Case& one = cases[i];
+    const Found it = found_of(planted(one.what, one.recorded));
+    CHECK(it.held_up.kernels_recorded == (one.recorded != never));
+    CHECK(worst(it).origin.cause == one.origin.cause);
+    CHECK(worst(it).origin == one.origin);
+    CHECK(worst(it).seen_by == one.seen_by);
+    CHECK(worst(it).steps == 10);
+    CHECK(worst(it).excess.mean_ns == Approx(0.6 * k_ms).epsilon(0.1)); // 3 ms, every fifth step
+    if (one.what == Planted::transfer)
+      continue;
+    REQUIRE(!it.held_up.late.empty());
+    const LateRank& late = it.held_up.late.front();
+    CHECK(late.rank == 1);
+    CHECK(late.causes.front().origin == one.origin);
+    CHECK(late.causes.front().seen_by == one.seen_by);
+    CHECK(late.causes.front().delay_ns > 0.9 * late.delay.mean_ns);
+  }
 }
 
 TEST_CASE("A delay is put down to the rank that starts it, not to the one that passes it on") {

@@ -18,6 +18,11 @@ std::int64_t transfer_ns(std::uint64_t bytes) {
   return k_latency_ns + static_cast<std::int64_t>(bytes / k_bytes_per_ns);
 }
 
+void add_work(timeline::DeviceColumns& to, std::int64_t from_ns, std::int64_t to_ns) {
+  to.start_ns.push_back(static_cast<std::uint64_t>(from_ns));
+  to.duration_ns.push_back(static_cast<std::uint32_t>(to_ns - from_ns));
+}
+
 // The host hands an operation over 3 us before it begins.
 MadeJob::Part part_of(std::int64_t begin_ns, std::int64_t end_ns) {
   return {begin_ns - 3000, begin_ns, end_ns};
@@ -124,6 +129,19 @@ void MadeJob::add(int rank, int communicator, const std::string& function, std::
   channel.stop_ns = channel.stop_gt;
   trace.nccl_channels.push_back(channel);
   of(rank).now_ns = part.end_ns;
+}
+
+void MadeJob::kernels_recorded(int rank, std::int64_t from_ns, std::int64_t to_ns) {
+  of(rank).trace.kernel_windows.push_back(
+      {static_cast<std::uint64_t>(from_ns), static_cast<std::uint64_t>(to_ns)});
+}
+
+void MadeJob::computing_kernel(int rank, std::int64_t from_ns, std::int64_t to_ns) {
+  add_work(of(rank).trace.kernels, from_ns, to_ns);
+}
+
+void MadeJob::copy(int rank, std::int64_t from_ns, std::int64_t to_ns) {
+  add_work(of(rank).trace.copies, from_ns, to_ns);
 }
 
 std::uint32_t MadeJob::text(const std::string& text) {

@@ -44,6 +44,11 @@ public:
   // Ranks within the communicator. It takes this much longer than usual.
   void message(int communicator, int from, int to, std::uint64_t bytes, std::int64_t longer_ns = 0);
 
+  // As CUPTI records them. All work that begins in a window must be added.
+  void kernels_recorded(int rank, std::int64_t from_ns, std::int64_t to_ns);
+  void computing_kernel(int rank, std::int64_t from_ns, std::int64_t to_ns);
+  void copy(int rank, std::int64_t from_ns, std::int64_t to_ns);
+
   timeline::TraceSource source() const;
   std::int64_t now_ns(int rank) const { return ranks_[static_cast<std::size_t>(rank)].now_ns; }
 

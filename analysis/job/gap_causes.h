@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/job/step_model.h"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+// What a rank's GPU did before an operation, from the kernels and copies of `record --cuda`: the
+// host's launches alone cannot tell slow computing from a late host (docs/method.md, "Who holds a
+// job up").
+namespace ncclprobe::analysis::job {
+
+enum class GapCause : std::uint8_t { computing, copies, host };
+
+class GapCauses {
+public:
+  GapCauses(const StepGraph& graph, const StepModel& model);
+
+  bool knows_any() const { return knows_any_; }
+  // What fills the part of the gap that exceeds the usual; nothing: its kernels were not recorded.
+  std::optional<GapCause> cause(std::uint32_t rank, const GraphOperation& operation,
+                                const MeasuredOperation& measured) const;
+
+private:
+  using Parts = std::array<double, 3>; // ns, by GapCause
+  std::optional<Parts> parts(std::uint32_t rank, const MeasuredOperation& measured) const;
+
+  const StepGraph& graph_;
+  bool knows_any_ = false;
+  std::map<std::uint32_t, Parts> usual_; // by slot: lower median over ranks
+};
+
+} // namespace ncclprobe::analysis::job
