@@ -26,7 +26,7 @@ Answer answer(bool holds) {
 
 const model::Survey* first_of_host(const Case& one, const model::Survey& survey) {
   for (const model::Survey& other : one.surveys)
-    if (other.host && other.inventory.boot_id == survey.inventory.boot_id)
+    if (other.host && other.inventory.same_host(survey.inventory))
       return &other;
   return nullptr;
 }
@@ -128,7 +128,7 @@ private:
     std::size_t ranks = 0;
     std::set<std::string> gpus;
     for (const model::Survey& other : case_.surveys)
-      if (other.inventory.boot_id == survey_.inventory.boot_id) {
+      if (other.inventory.same_host(survey_.inventory)) {
         ranks += other.ranks.size();
         for (const model::CudaDevice& gpu : other.inventory.gpus)
           gpus.insert(gpu.uuid.empty() ? gpu.pci_bus_id : gpu.uuid);

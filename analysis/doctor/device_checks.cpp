@@ -168,13 +168,13 @@ struct HostRanks {
 
 // Rank r on a host uses the r-th GPU that it sees.
 std::vector<HostRanks> ranks_by_host(const Case& one) {
-  std::map<std::string, std::size_t> taken; // GPUs, by host
+  std::map<model::HostInventory::Identity, std::size_t> taken; // GPUs, by host
   std::vector<HostRanks> all;
   for (const model::Survey& survey : one.surveys) {
     const model::HostInventory& host = survey.inventory;
     HostRanks here{&host, {}};
     for (int rank : survey.ranks) {
-      std::size_t place = taken[host.boot_id]++;
+      std::size_t place = taken[host.identity()]++;
       if (place >= host.gpus.size())
         continue;
       for (const topology::Gpu& gpu : host.topology.gpus)

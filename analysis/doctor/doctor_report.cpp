@@ -115,12 +115,12 @@ struct RankGpu {
 };
 
 std::vector<RankGpu> rank_gpus(const Case& one) {
-  std::map<std::string, std::size_t> taken; // GPUs, by host
+  std::map<model::HostInventory::Identity, std::size_t> taken; // GPUs, by host
   std::vector<RankGpu> all;
   for (const model::Survey& survey : one.surveys)
     for (int rank : survey.ranks) {
       const std::vector<model::CudaDevice>& gpus = survey.inventory.gpus;
-      const std::size_t place = taken[survey.inventory.boot_id]++;
+      const std::size_t place = taken[survey.inventory.identity()]++;
       all.push_back({rank, survey.inventory.hostname, survey.inventory.boot_id,
                      place < gpus.size() ? std::optional(gpus[place]) : std::nullopt});
     }
@@ -213,15 +213,15 @@ Section answer_section(const Case& one, const std::vector<CheckResult>& results,
 
 // Each host with its ranks beside their GPUs.
 std::vector<Chart> host_charts(const Case& one) {
-  std::vector<std::string> boot_ids;
+  std::vector<model::HostInventory::Identity> seen;
   std::vector<PicturedHost> hosts;
   for (const model::Survey& survey : one.surveys)
-    if (const std::string& id = survey.inventory.boot_id; !std::ranges::count(boot_ids, id)) {
-      boot_ids.push_back(id);
+    if (const auto host = survey.inventory.identity(); !std::ranges::count(seen, host)) {
+      seen.push_back(host);
       hosts.push_back({survey.inventory.topology, {}});
     }
   for (const RankGpu& rank : rank_gpus(one)) {
-    const auto at = std::ranges::find(boot_ids, rank.boot_id) - boot_ids.begin();
+    const auto at = std::ranges::find(seen, std::pair(rank.host, rank.boot_id)) - seen.begin();
     PicturedHost& host = hosts[static_cast<std::size_t>(at)];
     if (const topology::Gpu* gpu = rank.gpu ? host.host.gpu_at(rank.gpu->pci_bus_id) : nullptr)
       host.ranks[gpu->index].push_back(rank.rank);

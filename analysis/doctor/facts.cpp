@@ -155,9 +155,9 @@ workload::NcclPlace nccl_place(const Case& one, const model::Survey& survey) {
 }
 
 int count_hosts(const Case& one) {
-  std::set<std::string> hosts;
+  std::set<model::HostInventory::Identity> hosts;
   for (const model::Survey& survey : one.surveys)
-    hosts.insert(survey.inventory.boot_id + survey.inventory.hostname);
+    hosts.insert(survey.inventory.identity());
   return static_cast<int>(hosts.size());
 }
 

@@ -43,7 +43,7 @@ void check_shared_memory(const Case& one, const model::Survey& survey, CheckResu
                    "container: its /dev/shm must not be mounted read-only"});
   std::uint64_t ranks = 0;
   for (const model::Survey& other : one.surveys)
-    if (other.inventory.boot_id == survey.inventory.boot_id)
+    if (other.inventory.same_host(survey.inventory))
       ranks += other.ranks.size();
   std::uint64_t wanted = std::max<std::uint64_t>(ranks, 1) * k_shared_bytes_per_rank;
   std::string seen =

@@ -128,10 +128,10 @@ void check_order(const std::vector<const model::Survey*>& surveys, CheckResults&
 } // namespace
 
 void check_rank_gpus(const Case& one, CheckResults& into) {
-  std::map<std::string, std::vector<const model::Survey*>> by_host;
+  std::map<model::HostInventory::Identity, std::vector<const model::Survey*>> by_host;
   bool any = false;
   for (const model::Survey& survey : one.surveys) {
-    by_host[survey.inventory.boot_id].push_back(&survey);
+    by_host[survey.inventory.identity()].push_back(&survey);
     any = any || !survey.inventory.gpus.empty();
   }
   if (!any)

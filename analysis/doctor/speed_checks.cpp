@@ -17,7 +17,7 @@ constexpr std::size_t k_causes = 3;
 
 bool on_one_host(const Case& one) {
   return std::all_of(one.surveys.begin(), one.surveys.end(), [&](const model::Survey& survey) {
-    return survey.inventory.boot_id == one.surveys.front().inventory.boot_id;
+    return survey.inventory.same_host(one.surveys.front().inventory);
   });
 }
 

@@ -74,7 +74,7 @@ void judge(const Case& one, const SmokeTest& smoke_test, CheckResults& into) {
   for (const ChosenTransport& chosen : smoke_test.transports) {
     const model::HostInventory* from = surveyed_host(one, chosen.from_rank);
     const model::HostInventory* to = surveyed_host(one, chosen.to_rank);
-    if (from == nullptr || to == nullptr || from->boot_id != to->boot_id)
+    if (from == nullptr || to == nullptr || !from->same_host(*to))
       continue;
     ++within;
     if (chosen.transport.starts_with("P2P/")) {

@@ -122,8 +122,7 @@ Result<std::vector<NodeInQuestion>> nodes_of(const doctor::Case& one) {
   std::vector<const model::HostInventory*> hosts;
   for (const model::Survey& survey : one.surveys)
     if (std::none_of(hosts.begin(), hosts.end(), [&](const model::HostInventory* host) {
-          return host->hostname == survey.inventory.hostname &&
-                 host->boot_id == survey.inventory.boot_id;
+          return host->same_host(survey.inventory);
         }))
       hosts.push_back(&survey.inventory);
   NCCLPROBE_TRY_ASSIGN(auto nodes, nodes_of_hosts(hosts));

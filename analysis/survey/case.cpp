@@ -122,8 +122,7 @@ bool Case::looked_at() const {
 
 const model::HostSurvey* Case::host_of(const model::Survey& survey) const {
   for (const model::Survey& one : surveys)
-    if (one.host && one.inventory.boot_id == survey.inventory.boot_id &&
-        one.inventory.hostname == survey.inventory.hostname)
+    if (one.host && one.inventory.same_host(survey.inventory))
       return &*one.host;
   return nullptr;
 }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 // The machine and its software, as far as one host's worker can see. An unavailable value is empty
@@ -46,7 +47,7 @@ NCCLPROBE_DESCRIBE(CudaDevice, NCCLPROBE_COLUMN(index, "CUDA ordinal on its host
 
 struct HostInventory {
   std::string hostname;
-  std::string boot_id; // equal boot ids: the same host, whatever the names
+  std::string boot_id; // of the running kernel
   std::string cpu_model;
   int cpus_allowed = 0;
   std::uint64_t memory_bytes = 0;
@@ -60,6 +61,14 @@ struct HostInventory {
   std::vector<std::string> contradictions; // contradictions between the topology's sources
   bool operator==(const HostInventory&) const = default;
 
+  // A host is a name and a boot id, as for NCCL: pods of one node share the boot id, and neither
+  // GPUs nor /dev/shm.
+  using Identity = std::pair<std::string, std::string>;
+  Identity identity() const { return {hostname, boot_id}; }
+  bool same_host(const HostInventory& other) const {
+    return hostname == other.hostname && boot_id == other.boot_id;
+  }
+
   const Library* library(std::string_view name) const {
     for (const Library& one : libraries)
       if (one.name == name)
@@ -69,7 +78,8 @@ struct HostInventory {
 };
 NCCLPROBE_DESCRIBE(
     HostInventory, NCCLPROBE_COLUMN(hostname, "name of the host"),
-    NCCLPROBE_COLUMN(boot_id, "equal boot ids are one host"),
+    NCCLPROBE_COLUMN(boot_id,
+                     "of the running kernel; one host has the same name and the same boot id"),
     NCCLPROBE_COLUMN(cpu_model, "as the kernel names it"),
     NCCLPROBE_COLUMN(cpus_allowed, "logical CPUs the process may use"),
     NCCLPROBE_COLUMN(memory_bytes, "main memory, bytes"),

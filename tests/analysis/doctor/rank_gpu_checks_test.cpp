@@ -40,6 +40,20 @@ TEST_CASE("ranks that see one GPU each, all different, are a matter of how ncclp
                                  "rank 1: GPU 0 of 1 0000:4b:00.0 GPU-1"});
 }
 
+TEST_CASE("pods on one node share its boot id, and each has its own GPUs") {
+  Case one = healthy_case();
+  for (std::size_t pod : {0U, 1U}) {
+    one.surveys[pod].inventory.hostname = "pod-" + std::to_string(pod);
+    one.surveys[pod].inventory.gpus = {one.surveys[pod].inventory.gpus[pod]};
+  }
+
+  auto findings = found(one, "D07");
+
+  REQUIRE(!findings.empty());
+  for (const CheckResult& finding : findings)
+    CHECK(finding.what.kind == "own_gpu_each");
+}
+
 TEST_CASE("ranks that number their GPUs differently may be given one and the same") {
   Case one = healthy_case();
   std::swap(one.surveys[1].inventory.gpus[0], one.surveys[1].inventory.gpus[1]);
