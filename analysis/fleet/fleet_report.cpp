@@ -180,9 +180,9 @@ Section figures_section(const Checked& checked) {
   return section;
 }
 
-// A word with which a scheduler knows the host, as far as we can see.
-std::string host_word(const Checked& checked, int node) {
-  return base::shell_word(name_of(checked, node));
+// Slurm reads these as a list of names: one host's name could drain others.
+bool names_one_host(std::string_view name) {
+  return name.find_first_of("[],") == std::string_view::npos;
 }
 
 struct Commands {
@@ -197,10 +197,14 @@ Commands commands_for(const Checked& checked) {
     return commands;
   for (const Standing standing : {Standing::failed, Standing::bad})
     for (const int node : nodes_with(checked, standing)) {
-      commands.slurm.push_back(
-          fmt::format("scontrol update NodeName={} State=DRAIN Reason={}", host_word(checked, node),
-                      base::shell_word("ncclprobe: " + reason_of(checked, node))));
-      commands.kubernetes.push_back(fmt::format("kubectl cordon {}", host_word(checked, node)));
+      const std::string& name = name_of(checked, node);
+      const std::string word = base::shell_word(name);
+      if (names_one_host(name))
+        commands.slurm.push_back(
+            fmt::format("scontrol update NodeName={} State=DRAIN Reason={}", word,
+                        base::shell_word("ncclprobe: " + reason_of(checked, node))));
+      commands.kubernetes.push_back(
+          fmt::format("kubectl cordon {}{}", name.starts_with('-') ? "-- " : "", word));
     }
   return commands;
 }
@@ -213,10 +217,11 @@ std::vector<std::string> first_of(std::vector<std::string> lines) {
 
 Section command_section(const Commands& commands) {
   Section section{"commands"};
-  if (commands.slurm.empty())
+  if (commands.kubernetes.empty())
     return section;
   section.title = "To take them out of service (nothing was executed)";
-  section.blocks.push_back(Code{first_of(commands.slurm)});
+  if (!commands.slurm.empty())
+    section.blocks.push_back(Code{first_of(commands.slurm)});
   section.blocks.push_back(Code{first_of(commands.kubernetes)});
   return section;
 }

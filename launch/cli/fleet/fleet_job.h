@@ -40,7 +40,6 @@ private:
   model::TrialSpec of_defaults_;
   analysis::fleet::CheckOptions limits_;
   analysis::fleet::History history_;
-  std::optional<analysis::fleet::BaselineComparison> baseline_;
   std::optional<analysis::fleet::Judgement> earlier_; // of the baseline
   std::map<int, Groups> asked_;                       // by trial, not learned yet
   std::string why_incomplete_;

@@ -87,6 +87,21 @@ TEST_CASE("A bad node is named with ratio, interval, evidence and rail, and with
   CHECK(text.find(R"(Reason='ncclprobe: its worker'\''s end: signal 9')") != std::string::npos);
 }
 
+TEST_CASE("A hostile host name is neither an option nor a list of hosts in the commands") {
+  Checked checked = check_of(4);
+  make_failed(checked, 1);
+  make_failed(checked, 2);
+  checked.names[1] = "--all";
+  checked.names[2] = "node[0-3]";
+
+  const std::string text = write_text(fleet_report(checked));
+
+  CHECK(text.find("scontrol update NodeName=--all State=DRAIN") != std::string::npos);
+  CHECK(text.find("NodeName='node[0-3]'") == std::string::npos);
+  CHECK(text.find("kubectl cordon -- --all\n") != std::string::npos);
+  CHECK(text.find("kubectl cordon 'node[0-3]'\n") != std::string::npos);
+}
+
 TEST_CASE("Good nodes are counted, and a check of 1,000 fits a screen, however many are bad") {
   const Checked good = check_of(1000);
   Checked bad = check_of(1000);
