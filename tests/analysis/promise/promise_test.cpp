@@ -4,6 +4,8 @@
 #include "analysis/promise/promise.h"
 #include "analysis/report_value/report_writers.h"
 #include "support/catch.h"
+#include "support/golden.h"
+#include "support/json_schema.h"
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
@@ -74,4 +76,17 @@ TEST_CASE("a promise is read from the head of the settings") {
                           "# gain: 1.2x the default's speed\n# interval: 2 to 1\n",
                           "export A='# gain: 1.2'\n# interval: 1 to 2\n"})
     CHECK(!promise_of(bad));
+}
+
+TEST_CASE("the JSON of record --verify has the fields and types of its schema") {
+  support::JsonSchema schema;
+  schema.add_names("severity", Severity{});
+  schema.add_names("verdict", PromiseVerdict{});
+  Verification failing = verification({1.2, 1.2, 0});
+  failing.runs.back().failed = true;
+  failing.runs.back().problem = "the job ended with 3";
+  for (const Verification& all :
+       {verification({1.2, 1.2, 1.21}), verification({1, 1, 1}), verification({1.2}), failing})
+    schema.add(written(promise_report(all), Format::json));
+  support::check_document("docs/schemas/verify.json", schema.text("ncclprobe record --verify"));
 }
