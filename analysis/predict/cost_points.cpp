@@ -89,8 +89,9 @@ std::vector<std::optional<Moved>> moved_by(const model::Schedule& schedule, int 
   std::vector<std::optional<Moved>> out;
   if (!plan)
     return out;
-  for (const steps::StretchDecl& stretch : plan->stretches) {
-    if (stretch.activity != model::Activity::communication)
+  for (std::size_t s = 0; s < plan->stretches.size(); ++s) {
+    const steps::StretchDecl& stretch = plan->stretches[s];
+    if (stretch.activity != model::Activity::communication || stretch.same != static_cast<int>(s))
       continue;
     std::optional<Moved> moved;
     int operations = 0;

@@ -201,7 +201,7 @@ TablePtr steps_table(const std::vector<StepRow>& rows, bool synthetic) {
   if_measured("stragglers_ms",
               [](const StepResult& one) { return six_digits_ms(one.stragglers_ns); });
   of_step("host_step_ms", [](const StepResult& one) {
-    return six_digits_ms(one.pooled->time_ns);
+    return six_digits_ms(one.host_step_ns());
   }).titled("step ms", {Unit::milliseconds});
   of_step("", uncovered_ms).titled("uncovered ms", {Unit::milliseconds});
   table.show("speed",

@@ -186,14 +186,14 @@ std::vector<BucketTimes> bucket_times(const CellSteps& cell) {
     std::vector<double> ready_ns, begin_ns, end_ns, transfer_ns;
     bool wait_known = true;
   };
-  std::map<int, Values> by_declaration;
+  std::map<int, Values> by_declaration; // StretchDecl::same
   for (const RankStep& step : cell.steps) {
     std::map<int, std::int64_t> end_ns; // by declaration
     for (const Stretch& stretch : step.stretches) {
       end_ns[stretch.declaration] = stretch.span.end;
       if (cell.plan.stretches[stretch.declaration].activity != Activity::communication)
         continue;
-      Values& values = by_declaration[stretch.declaration];
+      Values& values = by_declaration[cell.plan.stretches[stretch.declaration].same];
       auto since_begin = [&](std::int64_t at_ns) {
         return static_cast<double>(at_ns - step.window.begin);
       };
@@ -226,6 +226,7 @@ Result<StepFigures> step_figures(const model::Schedule& schedule, int world_size
   StepFigures figures;
   figures.buckets = bucket_times(cell);
   figures.steps = cell.steps.size() / cell.plan.ranks.size();
+  figures.steps_per_launch = cell.plan.steps.size();
   figures.unmatched_messages = cell.plan.unmatched_messages;
   std::map<int, StepTimes> batches; // sums
   std::map<int, std::size_t> counts;

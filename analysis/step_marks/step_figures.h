@@ -77,7 +77,8 @@ struct StepFigures {
   double stragglers_ns = 0;
   std::map<int, StepTimes> ranks; // by global rank: mean over steps
   std::vector<BucketTimes> buckets;
-  std::size_t steps = 0;              // of each rank
+  std::size_t steps = 0; // of each rank
+  std::size_t steps_per_launch = 1;
   std::size_t unmatched_messages = 0; // of a step: sends and receives without their other side
 };
 // Errors: those of read_steps; not_found without marks.

@@ -117,7 +117,21 @@ std::vector<int> ready_after(const model::Schedule& schedule,
   return declarations;
 }
 
-// All marks of a rank in one step, as operation indexes.
+// Stretches of several steps are the same if they have the same name, and the same number among
+// those of that name in their step.
+void name_same(StepPlan& plan) {
+  using Name = std::tuple<int, model::Activity, std::string, std::vector<int>>;
+  std::map<std::pair<int, Name>, int> counts; // by step
+  std::map<std::pair<int, Name>, int> firsts; // by number
+  for (std::size_t i = 0; i < plan.stretches.size(); ++i) {
+    StretchDecl& one = plan.stretches[i];
+    const Name name{one.stream, one.activity, one.label, one.ranks};
+    const int number = counts[{one.step, name}]++;
+    one.same = firsts.try_emplace({number, name}, static_cast<int>(i)).first->second;
+  }
+}
+
+// All marks of a rank in one launch, as operation indexes.
 std::vector<int> markers_of(const model::Schedule& schedule, int rank) {
   std::vector<int> indexes;
   for (int i = schedule.timed.first; i < schedule.timed.last; ++i)
@@ -132,8 +146,8 @@ std::string place_of(const model::Mark& mark) {
 
 // A graph records its events again in each launch, so only the last step of a batch is known.
 bool marks_last_step_only(const model::Schedule& schedule, const StepPlan& plan) {
-  return schedule.capture && plan.first >= schedule.capture->first &&
-         plan.first < schedule.capture->last;
+  return schedule.capture && plan.steps.front().first >= schedule.capture->first &&
+         plan.steps.front().first < schedule.capture->last;
 }
 
 // Splits the marks of one rank in one batch, [first, last), into its steps.
@@ -167,16 +181,22 @@ Result<void> add_batch(const model::Schedule& schedule, const StepPlan& plan,
       at_ns[index] = mark->at_ns;
       ++mark;
     }
-    RankStep step{.rank = first->rank, .batch = first->batch, .iteration = iteration};
-    step.window = {at_ns.at(plan.first), at_ns.at(plan.last)};
+    const std::size_t launch = steps.size();
+    for (const StepBounds& bounds : plan.steps) {
+      RankStep step{.rank = first->rank,
+                    .batch = first->batch,
+                    .iteration = iteration * static_cast<int>(plan.steps.size()) +
+                                 static_cast<int>(steps.size() - launch)};
+      step.window = {at_ns.at(bounds.first), at_ns.at(bounds.last)};
+      last_end_ns = step.window.end;
+      if (steps.size() > before)
+        steps.back().window.end = step.window.begin;
+      steps.push_back(std::move(step));
+    }
     for (std::size_t i = 0; i < plan.stretches.size(); ++i)
       if (auto begin = at_ns.find(plan.stretches[i].begin); begin != at_ns.end())
-        step.stretches.push_back(
+        steps[launch + static_cast<std::size_t>(plan.stretches[i].step)].stretches.push_back(
             {static_cast<int>(i), {begin->second, at_ns.at(plan.stretches[i].end)}});
-    last_end_ns = step.window.end;
-    if (steps.size() > before)
-      steps.back().window.end = step.window.begin;
-    steps.push_back(std::move(step));
   }
   steps.back().window.end = last_end_ns;
   return {};
@@ -188,7 +208,8 @@ Result<StepPlan> plan_of(const model::Schedule& schedule, int world_size) {
   const int size = static_cast<int>(schedule.operations.size());
   if (schedule.timed.first < 0 || schedule.timed.last > size)
     return fail(Errc::invalid_argument, "the timed region lies outside the schedule");
-  StepPlan plan{.first = -1, .last = -1};
+  StepPlan plan;
+  bool in_step = false;
   std::map<std::pair<int, int>, std::size_t> open; // by stream and rank, the current stretch
   std::vector<int> everybody(static_cast<std::size_t>(std::max(world_size, 0)));
   std::iota(everybody.begin(), everybody.end(), 0);
@@ -199,12 +220,16 @@ Result<StepPlan> plan_of(const model::Schedule& schedule, int world_size) {
     const std::vector<int>& named = schedule.operations[i].ranks;
     std::vector<int> ranks = those_of(everybody, named);
     if (marker->edge == MarkerEdge::point) {
-      if (marker->label == k_step && plan.first < 0) {
-        plan.first = i;
+      if (marker->label == k_step && !in_step) {
+        if (!plan.steps.empty() && ranks != plan.ranks)
+          return fail(Errc::invalid_argument, "operation {}: a \"step\" of other ranks", i);
+        plan.steps.push_back({i, -1});
         plan.ranks = ranks;
-      } else if (marker->label == k_step_end) {
-        plan.last = i;
-        if (plan.first >= 0 && ranks != plan.ranks)
+        in_step = true;
+      } else if (marker->label == k_step_end && !plan.steps.empty()) {
+        plan.steps.back().last = i;
+        in_step = false;
+        if (ranks != plan.ranks)
           return fail(Errc::invalid_argument,
                       "operation {}: \"step end\" is not of the ranks of \"step\"", i);
       }
@@ -216,7 +241,8 @@ Result<StepPlan> plan_of(const model::Schedule& schedule, int world_size) {
           return fail(Errc::invalid_argument,
                       "operation {}: \"{}\" begins in another stretch of its stream", i,
                       marker->label);
-      plan.stretches.push_back({.begin = i,
+      plan.stretches.push_back({.step = std::max(0, static_cast<int>(plan.steps.size()) - 1),
+                                .begin = i,
                                 .end = -1,
                                 .stream = marker->stream,
                                 .activity = marker->activity,
@@ -238,12 +264,13 @@ Result<StepPlan> plan_of(const model::Schedule& schedule, int world_size) {
       open.erase(found);
     }
   }
-  if (plan.first < 0 || plan.last < plan.first)
+  if (plan.steps.empty() || in_step)
     return fail(Errc::invalid_argument, "the schedule has no marker \"{}\"",
-                plan.first < 0 ? k_step : k_step_end);
+                plan.steps.empty() ? k_step : k_step_end);
   if (!open.empty())
     return fail(Errc::invalid_argument, "the stretch \"{}\" never ends",
                 plan.stretches[open.begin()->second].label);
+  name_same(plan);
   for (StretchDecl& stretch : plan.stretches) {
     stretch.ready_after = ready_after(schedule, plan.stretches, stretch);
     if (stretch.activity == model::Activity::communication)

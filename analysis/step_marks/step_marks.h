@@ -34,6 +34,8 @@ struct PeerExchange {
 
 // The operations between a begin and an end marker of the timed region.
 struct StretchDecl {
+  int step = 0;  // of StepPlan::steps
+  int same = 0;  // the same stretch of the first step that has it, in StepPlan::stretches
   int begin = 0; // operations of the schedule
   int end = 0;
   int stream = 0;
@@ -51,16 +53,21 @@ struct StretchDecl {
   std::vector<PeerExchange> exchanges;
 };
 
-// The parts of a schedule's step.
+// The operations of the markers "step" and "step end".
+struct StepBounds {
+  int first = 0, last = 0;
+};
+
+// The parts of a schedule's step, or of several that one launch runs.
 struct StepPlan {
-  int first = 0;                      // operation of the marker "step"
-  int last = 0;                       // of "step end"
+  std::vector<StepBounds> steps;
   std::vector<int> ranks;             // global ranks that train
   std::vector<StretchDecl> stretches; // in the order of their begins
   std::size_t unmatched_messages = 0; // sends and receives without their other side
 };
 // Errors: invalid_argument for markers that violate the convention (model/schedule.h, MarkerEdge):
-// no "step" or "step end", an end without its begin, nested stretches of one stream.
+// no "step" or "step end", an end without its begin, nested stretches of one stream, steps of other
+// ranks than the first.
 Result<StepPlan> plan_of(const model::Schedule& schedule, int world_size);
 
 struct Stretch {
@@ -71,7 +78,7 @@ struct Stretch {
 struct RankStep {
   int rank = 0; // global
   int batch = 0;
-  int iteration = 0;
+  int iteration = 0;              // steps of the batch, from 0
   Span window;                    // until the next step's start, or the end of a batch's last step
   std::vector<Stretch> stretches; // stretches of this rank, in the plan's order
 };

@@ -70,8 +70,8 @@ std::vector<Agreement> agreement(const model::Schedule& schedule, int world_size
       continue;
     const Estimate mean = mean_estimate(values_ns, 0.95);
     one.by_marks_ns = mean.value;
-    one.by_trace_ns =
-        static_cast<double>(quantity.of_trace(traced.parts)) / static_cast<double>(traced.steps);
+    one.by_trace_ns = static_cast<double>(quantity.of_trace(traced.parts)) /
+                      static_cast<double>(traced.steps * marked->plan.steps.size());
     one.noise_ns =
         k_mark_ns * marks_around + (mean.interval ? mean.interval->high - mean.interval->low : 0);
     out.push_back(std::move(one));

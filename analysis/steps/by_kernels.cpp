@@ -9,6 +9,12 @@
 
 namespace ncclprobe::analysis::steps {
 
+void ByKernels::divide(std::size_t steps_per_launch) {
+  steps *= steps_per_launch;
+  for (double* ns : {&step_ns, &compute_ns, &communication_ns, &hidden_ns, &exposed_ns})
+    *ns /= static_cast<double>(steps_per_launch);
+}
+
 std::map<int, ByKernels> by_kernels(const timeline::Timeline& trace, int trial) {
   const bool is_whole =
       trace.ledger.named_losses() == 0 && trace.ledger.unexplained().value_or(0) == 0 &&

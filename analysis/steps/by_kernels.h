@@ -22,6 +22,7 @@ struct ByKernels {
   double communication_ns = 0;
   double hidden_ns = 0;
   double exposed_ns = 0;
+  void divide(std::size_t steps_per_launch); // a trace knows only launches
   bool operator==(const ByKernels&) const = default;
 };
 

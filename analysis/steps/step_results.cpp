@@ -130,6 +130,8 @@ std::vector<StepResult> step_results(const RunSummary& run,
     if (!sm_clock_mhz.empty())
       result.sm_clock_mhz = median(std::move(sm_clock_mhz));
     result.by_kernels = kernels_of(result, run, traced);
+    if (result.by_kernels)
+      result.by_kernels->divide(result.steps_per_launch());
     finish(result);
     out.push_back(std::move(result));
   }

@@ -48,6 +48,11 @@ struct StepResult {
   // From the first traced trial; nothing if no trace is known.
   std::optional<ByKernels> by_kernels;
   const StepProcess* process_of(int trial) const;
+  std::size_t steps_per_launch() const { // the same in all processes
+    return processes.empty() ? 1 : processes.front().figures.steps_per_launch;
+  }
+  // By the host's clock, which times launches.
+  double host_step_ns() const { return pooled->time_ns / static_cast<double>(steps_per_launch()); }
   std::size_t unmatched_messages() const { // given by the schedule: the same in all processes
     return processes.empty() ? 0 : processes.front().figures.unmatched_messages;
   }

@@ -22,6 +22,18 @@ std::vector<model::Mark> marks_of(const model::Schedule& schedule,
   return marks;
 }
 
+// The same steps in launches of two: the schedule has each of its operations twice.
+void launch_in_pairs(model::Schedule& schedule, std::vector<model::Mark>& marks) {
+  const auto size = static_cast<std::int32_t>(schedule.operations.size());
+  const std::vector<model::Operation> once = schedule.operations;
+  schedule.operations.insert(schedule.operations.end(), once.begin(), once.end());
+  schedule.timed.last = 2 * size;
+  for (model::Mark& mark : marks) {
+    mark.operation += mark.iteration % 2 * size;
+    mark.iteration /= 2;
+  }
+}
+
 } // namespace
 
 TEST_CASE("A step's time is split into its parts") {
@@ -116,6 +128,27 @@ TEST_CASE("A bucket's timeline is the median of its moments since the step's beg
   REQUIRE(figures->buckets.size() == 2);
   CHECK(figures->buckets[0] == BucketTimes{"bucket 0", {1, 2}, 200, 200, 330, 130, true});
   CHECK(figures->buckets[1] == BucketTimes{"bucket 1", {1, 2}, 300, 330, 390, 60, true});
+}
+
+TEST_CASE("Steps that one launch runs count each") {
+  model::Schedule schedule = step_schedule({1, 2});
+  std::vector<model::Mark> marks;
+  for (int rank : {1, 2})
+    for (int iteration : {0, 1, 2, 3})
+      add_step(marks, schedule, rank, 0, iteration, {.bucket_0 = iteration == 2 ? 130 : 80});
+  const auto alone = step_figures(schedule, 4, marks);
+  launch_in_pairs(schedule, marks);
+
+  const auto pairs = step_figures(schedule, 4, marks);
+
+  REQUIRE(alone.has_value());
+  REQUIRE(pairs.has_value());
+  CHECK(alone->times.step_ns > 0);
+  CHECK(pairs->times == alone->times);
+  CHECK(pairs->buckets == alone->buckets);
+  CHECK(pairs->steps == alone->steps);
+  CHECK(alone->steps_per_launch == 1);
+  CHECK(pairs->steps_per_launch == 2);
 }
 
 TEST_CASE("Parts of a step that are left out leave no trace in its figures") {

@@ -139,6 +139,16 @@ TEST_CASE("Markers that do not follow the convention are refused") {
     --schedule.timed.last;
     CHECK_THAT(plan_of(schedule, 4).error().message, ContainsSubstring("never began"));
   }
+  SECTION("a step without an end") {
+    schedule.operations.push_back({model::MarkerOp{0, "step"}, {1, 2}});
+    ++schedule.timed.last;
+    CHECK_THAT(plan_of(schedule, 4).error().message, ContainsSubstring("no marker \"step end\""));
+  }
+  SECTION("a second step of other ranks") {
+    schedule.operations.push_back({model::MarkerOp{0, "step"}, {1}});
+    ++schedule.timed.last;
+    CHECK_THAT(plan_of(schedule, 4).error().message, ContainsSubstring("of other ranks"));
+  }
   SECTION("a begin without an end") {
     marker(3) = {.label = "x"};
     CHECK_THAT(plan_of(schedule, 4).error().message,

@@ -47,6 +47,16 @@ TEST_CASE("Kernels tell what is hidden and exposed of a step, on the mean of its
   CHECK(one.exposed_ns == Approx(90));
 }
 
+TEST_CASE("A launch of several steps is divided among them") {
+  steps::ByKernels one = steps::by_kernels(trace_of_two_ranks(), 7).at(1);
+
+  one.divide(4);
+
+  CHECK(one.steps == 32);
+  CHECK(one.step_ns == Approx(250));
+  CHECK(one.exposed_ns == Approx(22.5));
+}
+
 TEST_CASE("Where kernels were lost or not traced they tell nothing of steps") {
   timeline::Timeline lossy = trace_of_two_ranks();
   lossy.ledger.own_queue = 1;
