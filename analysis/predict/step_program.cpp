@@ -33,7 +33,7 @@ Amount amount_of(const Op& op) {
     return {Kind::product, 2.0 * static_cast<double>(op.m) * static_cast<double>(op.n) *
                                static_cast<double>(op.k) * static_cast<double>(op.batch)};
   else if constexpr (std::is_same_v<Op, model::SpinOp>)
-    return {Kind::spin, static_cast<double>(op.duration_ns)};
+    return {op.is_host ? Kind::host : Kind::spin, static_cast<double>(op.duration_ns)};
   else if constexpr (std::is_same_v<Op, model::ConvertOp>)
     return {Kind::conversion,
             static_cast<double>(op.count * (size_bytes(op.from_type) + size_bytes(op.into_type)))};
@@ -51,6 +51,23 @@ constexpr bool k_is_work =
 template <typename Op>
 constexpr bool k_is_message =
     std::is_same_v<Op, model::SendOp> || std::is_same_v<Op, model::RecvOp>;
+
+using Pieces = std::vector<std::pair<double, double>>; // begin and end, ns
+
+// Time in any of them, since then.
+double length_ns(Pieces pieces, double since_ns) {
+  std::sort(pieces.begin(), pieces.end());
+  double sum_ns = 0;
+  for (const auto& [begin_ns, end_ns] : pieces) {
+    sum_ns += std::max(end_ns - std::max(begin_ns, since_ns), 0.0);
+    since_ns = std::max(since_ns, end_ns);
+  }
+  return sum_ns;
+}
+
+bool is_computing(const Work& work) {
+  return work.kind != Work::Kind::host && work.activity != model::Activity::host_copy;
+}
 
 } // namespace
 
@@ -147,7 +164,7 @@ private:
     seen_.clear();
     messages_.clear();
     calls_.clear();
-    in_group_ = false;
+    in_group_ = begun_ = false;
     for (int i = schedule_.timed.first; i < schedule_.timed.last; ++i)
       if (model::names_rank(operation(i).ranks, rank))
         std::visit([&](const auto& op) { add(op, rank, i); }, operation(i).what);
@@ -184,7 +201,8 @@ private:
           marker.activity, stretch_name(name, ++seen_[name], out_.alike_ ? -1 : rank)};
     } else if (marker.edge == model::MarkerEdge::end) {
       open_[static_cast<std::size_t>(marker.stream)] = {};
-    } else if (marker.label == "step") {
+    } else if (marker.label == "step" && !begun_) {
+      begun_ = true;
       actions().push_back({Kind::begin, marker.stream, 0, 0});
     }
   }
@@ -316,6 +334,7 @@ private:
   std::map<std::tuple<int, int, int, bool>, int> messages_;
   std::vector<std::pair<int, int>> calls_; // stream, communication: of the current group
   bool in_group_ = false;
+  bool begun_ = false; // the first of several steps
 };
 
 Result<StepProgram> StepProgram::of(const model::Schedule& schedule,
@@ -342,7 +361,7 @@ bool StepProgram::run(const std::vector<double>& transfer_ns, const std::vector<
     int step = 0;
     bool waits = false; // it has reached the communications of its next action
     double begin_ns = 0;
-    std::vector<std::pair<double, double>> works_ns; // of the last step: begin, end
+    Pieces works_ns, communications_ns; // of the last step: begin, end
   };
   std::vector<Come> come(communications_.size() * k_steps);
   std::vector<Rank> ranks(actions_.size());
@@ -364,7 +383,7 @@ bool StepProgram::run(const std::vector<double>& transfer_ns, const std::vector<
     case Action::Kind::work: {
       const double begin_ns = now_ns;
       now_ns += work_ns[index];
-      if (rank.step == k_steps - 1 && works_[index].activity != model::Activity::host_copy)
+      if (rank.step == k_steps - 1 && is_computing(works_[index]))
         rank.works_ns.emplace_back(begin_ns, now_ns);
       break;
     }
@@ -393,6 +412,8 @@ bool StepProgram::run(const std::vector<double>& transfer_ns, const std::vector<
       rank.waits = !all_here;
       if (!all_here)
         return false;
+      if (rank.step == k_steps - 1)
+        rank.communications_ns.emplace_back(now_ns, end_ns);
       now_ns = end_ns;
       break;
     }
@@ -422,13 +443,12 @@ bool StepProgram::run(const std::vector<double>& transfer_ns, const std::vector<
     if (rank.step < k_steps)
       return false;
     times.step_ns += (rank.streams_ns[0] - rank.begin_ns) / static_cast<double>(ranks.size());
-    std::sort(rank.works_ns.begin(), rank.works_ns.end());
-    double until_ns = rank.begin_ns, computing_ns = 0;
-    for (const auto& [begin_ns, end_ns] : rank.works_ns) {
-      computing_ns += std::max(end_ns - std::max(begin_ns, until_ns), 0.0);
-      until_ns = std::max(until_ns, end_ns);
-    }
+    const double computing_ns = length_ns(rank.works_ns, rank.begin_ns);
+    Pieces both = rank.works_ns;
+    both.insert(both.end(), rank.communications_ns.begin(), rank.communications_ns.end());
     times.computing_ns += computing_ns / static_cast<double>(ranks.size());
+    times.uncovered_ns +=
+        (length_ns(both, rank.begin_ns) - computing_ns) / static_cast<double>(ranks.size());
   }
   return true;
 }

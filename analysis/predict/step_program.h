@@ -30,9 +30,10 @@ std::string in_words(const Transfer& transfer);
 
 // An operation of one rank.
 struct Work {
-  enum class Kind { product, spin, conversion, optimizer, copy };
+  // host: a job's host that launches (SpinOp::is_host).
+  enum class Kind { product, spin, conversion, optimizer, copy, host };
   Kind kind = Kind::product;
-  double amount = 0; // floating point operations, ns, bytes, elements, bytes
+  double amount = 0; // floating point operations, ns, bytes, elements, bytes, ns
   model::Activity activity = model::Activity::note;
   std::string stretch; // its stretch: stretch_name(); none: empty
 };
@@ -52,10 +53,11 @@ public:
   const std::vector<Work>& works() const { return works_; }
   bool is_alike() const { return alike_; } // one rank represents all
 
-  // One step among many: means over ranks.
+  // One step among many, or one launch of a schedule of several steps: means over ranks.
   struct Times {
     double step_ns = 0;
     double computing_ns = 0; // time in which a rank works alone
+    double uncovered_ns = 0; // time in which it communicates and does not work
     double exposed_ns() const { return step_ns - computing_ns; }
   };
   // By transfer and by work.

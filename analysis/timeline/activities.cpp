@@ -79,7 +79,8 @@ private:
 Class class_of(std::uint8_t flags, Table table, const OperationRow* operation) {
   if ((flags & trace::k_communication) != 0)
     return Class::communication;
-  if ((flags & trace::k_helper) != 0)
+  const bool is_host = operation != nullptr && operation->kind == trace::OperationKind::host;
+  if ((flags & trace::k_helper) != 0 || is_host)
     return Class::helper;
   // A copy by a kernel or the CPU is a copy too.
   bool copies = operation != nullptr && operation->kind == trace::OperationKind::copy;

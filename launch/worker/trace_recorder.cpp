@@ -38,8 +38,10 @@ OperationNote note_of(const Operation& operation, int index) {
           note.kind = OperationKind::copy;
         else if constexpr (std::is_same_v<Op, ChaseOp>)
           note.kind = OperationKind::chase;
-        else if constexpr (std::is_same_v<Op, SpinOp> || std::is_same_v<Op, GemmOp> ||
-                           std::is_same_v<Op, ConvertOp> || std::is_same_v<Op, OptimizerOp>)
+        else if constexpr (std::is_same_v<Op, SpinOp>)
+          note.kind = op.is_host ? OperationKind::host : OperationKind::compute;
+        else if constexpr (std::is_same_v<Op, GemmOp> || std::is_same_v<Op, ConvertOp> ||
+                           std::is_same_v<Op, OptimizerOp>)
           note.kind = OperationKind::compute;
         else if constexpr (std::is_same_v<Op, RecordEventOp> || std::is_same_v<Op, WaitEventOp>)
           note.kind = OperationKind::event;

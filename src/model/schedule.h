@@ -174,9 +174,11 @@ NCCLPROBE_FIELDS(ChaseOp, stream, rank, through_rank, through, bytes, stride_byt
 struct SpinOp {
   int stream = 0;
   std::uint64_t duration_ns = 0;
+  // It stands for a job's host that is busy launching: nothing is computed meanwhile.
+  bool is_host = false;
   bool operator==(const SpinOp&) const = default;
 };
-NCCLPROBE_FIELDS(SpinOp, stream, duration_ns)
+NCCLPROBE_GROWN_FIELDS(SpinOp, (stream, duration_ns), (is_host))
 
 // Memory layout of a product's factors. Matrices are stored column by column, as in BLAS: n as in
 // the product, t transposed. So A of tn is k x m in memory, and B of nt is n x k. If weights are

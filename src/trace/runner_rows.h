@@ -43,7 +43,8 @@ enum class OperationKind : std::uint8_t {
   graph,
   chase,
   group,
-  other
+  other,
+  host // a kernel that stands for a job's host
 };
 // /operation: one operation of the schedule as the host enqueued it
 struct OperationRow {

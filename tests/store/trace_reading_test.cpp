@@ -31,7 +31,10 @@ TEST_CASE("no damaged trace brings the reading process down, or reads as somethi
   for (const auto& trace : traces) {
     if (!trace) {
       ++refused;
-      CHECK(trace.error().code == base::Errc::protocol);
+      INFO(trace.error().text());
+      // Some damage makes HDF5 read for ever. The process that tries it is ended.
+      const base::Errc code = trace.error().code;
+      CHECK((code == base::Errc::protocol || code == base::Errc::timed_out));
       continue;
     }
     if (trace->ranks() != std::vector{0})

@@ -90,6 +90,7 @@ TEST_CASE("A replayed data parallel step is the recurrence of its buckets") {
   CHECK(times.step_ns == Approx(end_ns));
   CHECK(times.computing_ns == Approx(700));
   CHECK(times.exposed_ns() == Approx(end_ns - 700));
+  CHECK(times.uncovered_ns == Approx(end_ns - 700));
 }
 
 TEST_CASE("A pipeline takes a forward and a backward pass more for each further stage") {
@@ -205,6 +206,33 @@ TEST_CASE("An input copy is no computing") {
 
   CHECK(times.step_ns == Approx(90));
   CHECK(times.computing_ns == Approx(10));
+}
+
+TEST_CASE("A host that launches is no computing, but delays it") {
+  model::Schedule schedule;
+  schedule.streams = {{"compute"}, {"host"}};
+  auto add = [&](auto op) { schedule.operations.push_back({std::move(op), {}}); };
+  // Two steps in one launch. The host needs 70 for what the GPU computes in 10.
+  for (int event : {0, 1}) {
+    add(model::MarkerOp{0, "step"});
+    add(model::SpinOp{1, 70, true});
+    add(model::RecordEventOp{1, event});
+    add(model::WaitEventOp{0, event});
+    add(model::SpinOp{0, 10});
+    add(model::MarkerOp{0, "step end"});
+  }
+  schedule.timed = {0, static_cast<int>(schedule.operations.size())};
+  const auto program = StepProgram::of(schedule, {0});
+  REQUIRE(program.has_value());
+  std::vector<double> works;
+  for (const Work& work : program->works())
+    works.push_back(work.amount);
+
+  const auto times = program->replay({}, works);
+
+  CHECK(times.step_ns == Approx(2 * 70)); // of both: the host is ahead of the last 10
+  CHECK(times.computing_ns == Approx(2 * 10));
+  CHECK(times.uncovered_ns == 0);
 }
 
 TEST_CASE("What is no step is refused") {
