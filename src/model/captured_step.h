@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-// One step of a captured job, as the analysis of its traces sees it (analysis/replay). It is plain
-// data, from which a schedule is made (workload/replay_step.h) and with which the replay is
-// compared. Ranks are those of the job, unless a communicator is named.
+// A step of a captured job, or some consecutive ones, as the analysis of its traces sees them
+// (analysis/replay). It is plain data, from which a schedule is made (workload/replay_step.h) and
+// with which the replay is compared. Ranks are those of the job, unless a communicator is named.
 namespace ncclprobe::model {
 
 struct CapturedCommunicator {
@@ -58,48 +58,77 @@ struct CapturedCall {
   int rank = 0;
   int operation = 0;          // index
   int group = -1;             // calls of a rank with equal numbers are one NCCL group; -1: alone
-  double compute_ns = 0;      // computing before it, since the call before; median over steps
+  double compute_ns = 0;      // the GPU's computing before it, since the call before
   bool is_waited_for = false; // computing goes on after it has ended; else after it has begun
+  int step = 0;               // of the replayed ones, from 0
+  // The host's own time before it, in which it launches that computing and then makes this call.
+  // Counts from the call before; from the GPU's end of that if host_waits. 0: it is never too late.
+  double host_ns = 0;
+  bool host_waits = false; // until the GPU has done everything before
   bool operator==(const CapturedCall&) const = default;
 };
 NCCLPROBE_DESCRIBE(CapturedCall, NCCLPROBE_COLUMN(rank, "rank of the job"),
                    NCCLPROBE_COLUMN(operation, "row in /captured_operations"),
                    NCCLPROBE_COLUMN(group,
                                     "equal numbers of a rank: launched as one group; -1: alone"),
-                   NCCLPROBE_COLUMN(compute_ns, "computing before it, median over steps, ns"),
-                   NCCLPROBE_COLUMN(is_waited_for, "1: computing goes on only after it has ended"))
+                   NCCLPROBE_COLUMN(compute_ns, "the GPU's computing before it, ns"),
+                   NCCLPROBE_COLUMN(is_waited_for, "1: computing goes on only after it has ended"),
+                   NCCLPROBE_COLUMN(step, "number of the replayed step, from 0", base::grown),
+                   NCCLPROBE_COLUMN(host_ns,
+                                    "the host's time before it, in which the GPU may wait for its "
+                                    "launches, ns; 0: the host is never too late",
+                                    base::grown),
+                   NCCLPROBE_COLUMN(host_waits,
+                                    "1: that time begins when the GPU has done everything before",
+                                    base::grown))
 
 struct CapturedStep {
-  std::string path;              // of the capture
-  int kind = 0;                  // of step, as `report` counts them
-  std::uint64_t steps = 0;       // of which the figures are medians
+  std::string path;        // of the capture
+  int kind = 0;            // of step, as `report` counts them
+  std::uint64_t steps = 0; // that were compared
+  // Consecutive steps that are replayed, each with its own times. 1: one step, its times are
+  // medians over the compared ones.
+  int replayed_steps = 1;
+  std::uint64_t first_step = 0;  // number in the capture, if there are several
   std::vector<int> ranks;        // that were captured
   std::vector<int> replayed;     // of these: by rank of the replay
   bool has_device_times = false; // else those of calls on the host
-  double step_ns = 0;
-  double exposed_ns = 0; // the step without its computing: mean over ranks, median over steps
+  double step_ns = 0;            // of the replayed steps
+  double exposed_ns = 0;    // communication without computing, in a replayed step: mean over ranks
+  double usual_step_ns = 0; // median over the compared steps
+  double host_late_ns = 0;  // part of a compared step in which the GPU waits for its host: mean
   std::vector<CapturedCommunicator> communicators;
   std::vector<CapturedOperation> operations;
   std::vector<CapturedCall> calls;
   std::vector<std::string> remarks; // what was assumed or left out, a sentence each
   bool operator==(const CapturedStep&) const = default;
 };
-NCCLPROBE_DESCRIBE(CapturedStep, NCCLPROBE_COLUMN(path, "folder or file of the capture"),
-                   NCCLPROBE_COLUMN(kind, "kind of step, as in its report"),
-                   NCCLPROBE_COLUMN(steps, "steps of which the figures are medians"),
-                   NCCLPROBE_COLUMN(ranks, "ranks that were captured"),
-                   NCCLPROBE_COLUMN(replayed, "captured ranks, by rank of the replay"),
-                   NCCLPROBE_COLUMN(has_device_times,
-                                    "1: times are the GPU's; 0: of calls on the host"),
-                   NCCLPROBE_COLUMN(step_ns, "median length of a step, ns"),
-                   NCCLPROBE_COLUMN(exposed_ns,
-                                    "part of the step without computing, mean over ranks, ns"),
-                   NCCLPROBE_COLUMN(communicators, "communicators of the captured step",
-                                    base::Rows{"captured_communicators"}, base::grown),
-                   NCCLPROBE_COLUMN(operations, "operations of the captured step",
-                                    base::Rows{"captured_operations"}, base::grown),
-                   NCCLPROBE_COLUMN(calls, "calls of each rank, in order",
-                                    base::Rows{"captured_calls"}, base::grown),
-                   NCCLPROBE_COLUMN(remarks, "what was assumed or left out"))
+NCCLPROBE_DESCRIBE(
+    CapturedStep, NCCLPROBE_COLUMN(path, "folder or file of the capture"),
+    NCCLPROBE_COLUMN(kind, "kind of step, as in its report"),
+    NCCLPROBE_COLUMN(steps, "steps that were compared"),
+    NCCLPROBE_COLUMN(replayed_steps,
+                     "consecutive steps that are replayed with their own times; 1: "
+                     "one step of medians",
+                     base::grown),
+    NCCLPROBE_COLUMN(first_step, "number of the first of several", base::grown),
+    NCCLPROBE_COLUMN(ranks, "ranks that were captured"),
+    NCCLPROBE_COLUMN(replayed, "captured ranks, by rank of the replay"),
+    NCCLPROBE_COLUMN(has_device_times, "1: times are the GPU's; 0: of calls on the host"),
+    NCCLPROBE_COLUMN(step_ns, "length of a replayed step in the capture, ns"),
+    NCCLPROBE_COLUMN(exposed_ns, "communication without computing in such a step, mean over "
+                                 "ranks, ns"),
+    NCCLPROBE_COLUMN(usual_step_ns, "median length of the compared steps, ns", base::grown),
+    NCCLPROBE_COLUMN(host_late_ns,
+                     "time in a compared step in which the GPU waits for its host, "
+                     "mean, ns",
+                     base::grown),
+    NCCLPROBE_COLUMN(communicators, "communicators of the captured step",
+                     base::Rows{"captured_communicators"}, base::grown),
+    NCCLPROBE_COLUMN(operations, "operations of the captured step",
+                     base::Rows{"captured_operations"}, base::grown),
+    NCCLPROBE_COLUMN(calls, "calls of each rank, in order", base::Rows{"captured_calls"},
+                     base::grown),
+    NCCLPROBE_COLUMN(remarks, "what was assumed or left out"))
 
 } // namespace ncclprobe::model

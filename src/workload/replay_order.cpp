@@ -25,7 +25,8 @@ std::string text_of(const CapturedOperation& one) {
 
 class Orderer {
 public:
-  Orderer(const CapturedStep& step, const std::vector<int>& kept) : step_(step), kept_(kept) {}
+  Orderer(const CapturedStep& step, const std::vector<int>& kept, int number)
+      : step_(step), kept_(kept), number_(number) {}
 
   Result<ReplayOrder> order() {
     for (std::size_t i = 0; i < kept_.size(); ++i)
@@ -99,11 +100,13 @@ private:
     std::map<std::pair<int, int>, std::size_t> groups;
     for (const CapturedCall& call : step_.calls) {
       const auto number = numbers_.find(call.rank);
-      if (number == numbers_.end())
+      if (number == numbers_.end() || call.step != number_)
         continue;
       const int rank = number->second;
       const CapturedOperation& one = operation(call.operation);
       out_.rest_ns[rank] += call.compute_ns;
+      if (call.host_ns > 0)
+        out_.rest_host_ns[rank] += call.host_ns;
       NCCLPROBE_TRY_ASSIGN(const bool kept, is_kept(one));
       if (!kept)
         continue;
@@ -123,6 +126,12 @@ private:
       ReplayUnit& made = units_[unit];
       const bool is_own = made.compute_ns.try_emplace(rank, 0.0).second;
       made.compute_ns[rank] += std::exchange(out_.rest_ns[rank], 0.0);
+      if (const auto host = out_.rest_host_ns.find(rank); host != out_.rest_host_ns.end()) {
+        made.hosts[rank].ns += host->second;
+        out_.rest_host_ns.erase(host);
+      }
+      if (call.host_waits)
+        made.hosts[rank].waits = true;
       if (call.is_waited_for)
         made.waiting.insert(rank);
       if (is_message) {
@@ -205,6 +214,7 @@ private:
 
   const CapturedStep& step_;
   const std::vector<int>& kept_;
+  int number_; // of the step
   ReplayOrder out_;
   std::map<int, int> numbers_;                  // ranks of the replay, by those of the job
   std::map<int, int> communicators_;            // of the replay, by those of the capture
@@ -214,8 +224,9 @@ private:
 
 } // namespace
 
-Result<ReplayOrder> replay_order(const CapturedStep& step, const std::vector<int>& kept) {
-  return Orderer(step, kept).order();
+Result<ReplayOrder> replay_order(const CapturedStep& step, const std::vector<int>& kept,
+                                 int number) {
+  return Orderer(step, kept, number).order();
 }
 
 } // namespace ncclprobe::workload

@@ -10,8 +10,8 @@
 #include <set>
 #include <vector>
 
-// The calls of a captured step in one order that holds on all ranks (Schedule's rule), without the
-// ranks that are not replayed. From here on, ranks are those of the replay.
+// The calls of one captured step in one order that holds on all ranks (Schedule's rule), without
+// the ranks that are not replayed. From here on, ranks are those of the replay.
 namespace ncclprobe::workload {
 
 struct ReplayCommunicator {
@@ -37,16 +37,24 @@ struct ReplayUnit {
   std::vector<ReplayCall> calls;
   std::map<int, double> compute_ns; // before it, by rank
   std::set<int> waiting;            // ranks whose computing waits for its end
+  // The host's time before it, of ranks whose host may be late.
+  struct Host {
+    double ns = 0;
+    bool waits = false; // CapturedCall::host_waits
+  };
+  std::map<int, Host> hosts;
 };
 
 struct ReplayOrder {
   std::vector<ReplayCommunicator> communicators;
   std::vector<ReplayUnit> units;
-  std::map<int, double> rest_ns; // computing behind the last unit, by rank
+  std::map<int, double> rest_ns;      // computing behind the last unit, by rank
+  std::map<int, double> rest_host_ns; // the host's time there
 };
 
-// Errors: unsupported, as make_replay_step().
+// Of one of the replayed steps (CapturedCall::step); communicators are the same for all. Errors:
+// unsupported, as make_replay_step().
 base::Result<ReplayOrder> replay_order(const model::CapturedStep& step,
-                                       const std::vector<int>& kept);
+                                       const std::vector<int>& kept, int number);
 
 } // namespace ncclprobe::workload

@@ -34,6 +34,9 @@ constexpr double k_same_ns = 1000;
 // caches that the job's would not.
 constexpr std::uint64_t k_fresh_bytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t k_slot_alignment = 256;
+// A host launches computing piece by piece. So communication beside it is hidden in part.
+constexpr double k_piece_ns = 500'000;
+constexpr double k_most_pieces = 8;
 // Traces number the operations of a schedule in 16 bits.
 constexpr std::size_t k_most_operations = 65'000;
 
@@ -45,8 +48,8 @@ struct Slots {
 
 class ReplayMaker {
 public:
-  ReplayMaker(const CapturedStep& step, const ReplayScope& scope, ReplayOrder order)
-      : step_(step), scope_(scope), order_(std::move(order)) {}
+  ReplayMaker(const CapturedStep& step, const ReplayScope& scope, std::vector<ReplayOrder> orders)
+      : step_(step), scope_(scope), orders_(std::move(orders)) {}
 
   Result<Schedule> make() {
     declare();
@@ -56,10 +59,15 @@ public:
       acting_.clear();
     else
       acting_ = all_;
-    push(MarkerOp{k_compute_stream, "step"}, acting_);
-    for (const ReplayUnit& unit : order_.units)
-      unit.collective ? add_collective(unit) : add_messages(unit);
-    finish();
+    for (const ReplayOrder& order : orders_) {
+      push(MarkerOp{k_compute_stream, "step"}, acting_);
+      if (&order == &orders_.front() && !paced_.empty()) // hosts begin together with the GPUs
+        follow(host_stream_, k_compute_stream, paced_);
+      places_.clear();
+      for (const ReplayUnit& unit : order.units)
+        unit.collective ? add_collective(unit) : add_messages(unit);
+      finish(order);
+    }
     schedule_.timed = {0, static_cast<int>(schedule_.operations.size())};
     for (auto& [buffer, bytes] : used_) {
       PerRank<std::uint64_t>& sizes = schedule_.buffers[static_cast<std::size_t>(buffer)].bytes;
@@ -89,7 +97,7 @@ private:
   // Every part of a step declares the same, so cells share memory and communicators.
   void declare() {
     schedule_.streams.push_back({"compute", 0});
-    for (const ReplayCommunicator& one : order_.communicators) {
+    for (const ReplayCommunicator& one : communicators()) {
       const CapturedCommunicator& captured =
           step_.communicators[static_cast<std::size_t>(one.captured)];
       const std::string name = fmt::format("{} {}", captured.role, one.captured);
@@ -103,10 +111,27 @@ private:
       schedule_.buffers.push_back({name + " send", 0});
       schedule_.buffers.push_back({name + " receive", 0});
     }
-    waited_.assign(order_.communicators.size(), {});
-    for (const ReplayUnit& unit : order_.units)
-      for (const ReplayCall& call : unit.calls)
-        ++uses_[key_of(call.operation)];
+    waited_.assign(communicators().size(), {});
+    std::set<int> paced;
+    for (const ReplayOrder& order : orders_)
+      for (const ReplayUnit& unit : order.units) {
+        for (const ReplayCall& call : unit.calls)
+          ++uses_[key_of(call.operation)];
+        for (const auto& [rank, host] : unit.hosts)
+          paced.insert(rank);
+      }
+    if (!computes() || paced.empty())
+      return;
+    paced_.assign(paced.begin(), paced.end());
+    host_stream_ = static_cast<int>(schedule_.streams.size());
+    schedule_.streams.push_back({"host", 0});
+  }
+
+  const std::vector<ReplayCommunicator>& communicators() const {
+    return orders_.front().communicators;
+  }
+  const ReplayCommunicator& communicator_at(int index) const {
+    return communicators()[static_cast<std::size_t>(index)];
   }
 
   using Key = std::tuple<int, int, std::uint64_t, DataType, int, int, int>;
@@ -139,7 +164,7 @@ private:
   // The next place for this operation; makes it, with its input and the expected result.
   std::pair<Slice, Slice> place(int index, int communicator) {
     const CapturedOperation& one = operation(index);
-    const ReplayCommunicator& within = order_.communicators[static_cast<std::size_t>(communicator)];
+    const ReplayCommunicator& within = communicator_at(communicator);
     const bool is_message = one.kind == CapturedKind::message;
     const int size = static_cast<int>(within.ranks.size());
     const BlockCounts blocks = is_message ? BlockCounts{1, 1} : block_counts(one.collective, size);
@@ -179,7 +204,7 @@ private:
         schedule_.checks.push_back(std::move(check));
       return;
     }
-    const ReplayCommunicator& within = order_.communicators[static_cast<std::size_t>(communicator)];
+    const ReplayCommunicator& within = communicator_at(communicator);
     const int root = has_root(one.collective) ? within.rank_of(one.root) : 0;
     const auto blocks = static_cast<std::uint64_t>(
         block_counts(one.collective, static_cast<int>(within.ranks.size())).send);
@@ -219,6 +244,22 @@ private:
     push(MarkerOp{k_compute_stream, label, Activity::backward, MarkerEdge::end}, ranks);
   }
 
+  // The host of a rank launches its computing in pieces, and each piece runs when it is launched
+  // and those before it have ended. What follows waits for the host, too: it makes the next call.
+  void compute_paced(double ns, const ReplayUnit::Host& host, int rank, const std::string& label) {
+    const std::vector<int> own{rank};
+    if (host.waits)
+      follow(host_stream_, k_compute_stream, own);
+    const int pieces = static_cast<int>(std::clamp(host.ns / k_piece_ns, 1.0, k_most_pieces));
+    for (int piece = 0; piece < pieces; ++piece) {
+      if (const double part_ns = ns / pieces; part_ns >= k_least_compute_ns)
+        compute({{part_ns, rank}}, label);
+      if (const double part_ns = host.ns / pieces; part_ns >= k_least_compute_ns)
+        push(SpinOp{host_stream_, static_cast<std::uint64_t>(std::llround(part_ns)), true}, own);
+      follow(k_compute_stream, host_stream_, own);
+    }
+  }
+
   // `follower` goes on when `leader` has come here.
   void follow(int follower, int leader, const std::vector<int>& ranks) {
     push(RecordEventOp{leader, events_}, ranks);
@@ -229,7 +270,10 @@ private:
                   const std::string& label) {
     std::vector<std::pair<double, int>> computing;
     for (const auto& [rank, ns] : unit.compute_ns)
-      computing.emplace_back(ns, rank);
+      if (const auto host = unit.hosts.find(rank); computes() && host != unit.hosts.end())
+        compute_paced(ns, host->second, rank, "before " + label);
+      else
+        computing.emplace_back(ns, rank);
     compute(std::move(computing), "before " + label);
     if (!communicates())
       return;
@@ -255,15 +299,14 @@ private:
   void add_collective(const ReplayUnit& unit) {
     const int index = unit.calls.front().operation;
     const int communicator = unit.communicator;
-    const std::vector<int>& ranks =
-        order_.communicators[static_cast<std::size_t>(communicator)].ranks;
+    const std::vector<int>& ranks = communicator_at(communicator).ranks;
     const std::string label = replayed_label(step_, index);
     begin_unit(unit, ranks, communicator + 1, label);
     const auto [send, receive] = place(index, communicator);
     if (!communicates())
       return;
     const CapturedOperation& one = operation(index);
-    const ReplayCommunicator& within = order_.communicators[static_cast<std::size_t>(communicator)];
+    const ReplayCommunicator& within = communicator_at(communicator);
     push(CollectiveOp{one.collective, communicator, communicator + 1, send, receive, one.count,
                       one.type, ReduceOp::sum,
                       has_root(one.collective) ? within.rank_of(one.root) : 0},
@@ -293,7 +336,7 @@ private:
   void add_message(const ReplayCall& call, int communicator, const std::vector<int>& ranks,
                    std::vector<Operation>& transfers) {
     const CapturedOperation& one = operation(call.operation);
-    const ReplayCommunicator& within = order_.communicators[static_cast<std::size_t>(communicator)];
+    const ReplayCommunicator& within = communicator_at(communicator);
     const int from = within.rank_of(one.from), to = within.rank_of(one.to);
     auto [known, is_new] = places_.try_emplace(call.operation);
     if (is_new)
@@ -318,10 +361,14 @@ private:
   }
 
   // What is computed behind the last call, and the end of all calls.
-  void finish() {
+  void finish(const ReplayOrder& order) {
     std::vector<std::pair<double, int>> rest;
-    for (const auto& [rank, ns] : order_.rest_ns)
-      rest.emplace_back(ns, rank);
+    for (const auto& [rank, ns] : order.rest_ns)
+      if (const auto host = order.rest_host_ns.find(rank);
+          computes() && host != order.rest_host_ns.end())
+        compute_paced(ns, {host->second, false}, rank, "rest");
+      else
+        rest.emplace_back(ns, rank);
     compute(std::move(rest), "rest");
     for (std::size_t i = 0; i < waited_.size(); ++i) {
       std::vector<int> ranks;
@@ -336,9 +383,11 @@ private:
 
   const CapturedStep& step_;
   const ReplayScope& scope_;
-  ReplayOrder order_;
+  std::vector<ReplayOrder> orders_; // of the replayed steps
   Schedule schedule_;
   std::vector<int> all_, acting_;
+  std::vector<int> paced_; // ranks with a host
+  int host_stream_ = -1;
   std::map<Key, std::size_t> uses_;
   std::map<Key, Slots> slots_;
   std::map<int, std::pair<Slice, Slice>> places_;    // of messages, by operation
@@ -356,8 +405,12 @@ std::string replayed_label(const CapturedStep& step, int index) {
 }
 
 Result<Schedule> make_replay_step(const CapturedStep& step, const ReplayScope& scope) {
-  NCCLPROBE_TRY_ASSIGN(ReplayOrder order, replay_order(step, scope.kept));
-  NCCLPROBE_TRY_ASSIGN(Schedule schedule, ReplayMaker(step, scope, std::move(order)).make());
+  std::vector<ReplayOrder> orders;
+  for (int number = 0; number < std::max(1, step.replayed_steps); ++number) {
+    NCCLPROBE_TRY_ASSIGN(ReplayOrder order, replay_order(step, scope.kept, number));
+    orders.push_back(std::move(order));
+  }
+  NCCLPROBE_TRY_ASSIGN(Schedule schedule, ReplayMaker(step, scope, std::move(orders)).make());
   NCCLPROBE_TRY(check_schedule(schedule, scope.world));
   return schedule;
 }
@@ -431,6 +484,9 @@ Result<std::vector<Cell>> make_replay_cells(const CapturedStep& step, const std:
                   .type = step.operations.empty() ? DataType::f32 : step.operations.front().type};
     cell.timing = timing;
     cell.timing.mode = TimingMode::steps;
+    // A launch is all replayed steps.
+    for (int* launches : {&cell.timing.iterations, &cell.timing.warmups})
+      *launches = std::min(*launches, std::max(1, *launches / std::max(1, step.replayed_steps)));
     cell.deadline_ns = deadline_ns;
     cells.push_back(std::move(cell));
   }

@@ -11,10 +11,14 @@
 #include <string>
 #include <vector>
 
-// A captured step as a schedule. Every communicator has a stream of its own, and computing has one.
+// Captured steps as a schedule. Every communicator has a stream of its own, and computing has one.
 // Computing is a kernel that keeps the device busy for the measured time. A call waits for the
 // computing before it, and computing goes on when the call has begun, or has ended
-// (CapturedCall::is_waited_for). The step ends when all calls have ended.
+// (CapturedCall::is_waited_for). A step ends when all calls have ended.
+//
+// Of ranks whose host may be late (CapturedCall::host_ns), the host is a stream, too: a kernel that
+// lasts as long as the host's own time before a call. It waits for nothing, as a host that only
+// launches, unless the captured host waited. Computing and calls wait for it.
 //
 // On fewer ranks than were captured, communicators lose the ranks that are missing, and the others
 // keep their counts: elements per rank stay the same. A communicator of one rank is left out. Its
