@@ -3,78 +3,38 @@
 
 #include "analysis/replay/captured_step.h"
 
-#include "analysis/job/operation_order.h"
+#include "analysis/replay/chosen_steps.h"
 #include "analysis/replay/computing.h"
+#include "analysis/replay/host_pace.h"
 #include "analysis/replay/operation_names.h"
+#include "analysis/replay/rank_steps.h"
 #include "analysis/statistics/statistics.h"
-#include "base/hash.h"
+#include "analysis/timeline/clocks.h"
 #include "base/name_ranks.h"
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 #include <utility>
 
 namespace ncclprobe::analysis::replay {
 
 using base::Errc, base::Error, base::fail, base::Result;
-using job::JobOperation, job::Role;
+using job::Role;
 using model::CapturedKind, model::CapturedOperation, model::CapturedStep;
 
 namespace {
 
-constexpr std::size_t k_most_steps = 128;
-
-// A call, with what the rank's trace says about it.
-struct Call {
-  JobOperation what;
-  trace::NcclOperationRow row;
-  std::uint64_t communicator = 0; // CommunicatorRow::hash
-};
-
-struct StepCalls {
-  std::int64_t begun_ns = 0; // TimedStep
-  std::uint64_t shape = 0;   // equal for steps of the same operations
-  std::vector<Call> calls;
-};
-
-struct RankSteps {
-  int rank = 0;
-  std::map<std::uint32_t, StepCalls> steps; // by number
-  std::vector<UnitPlace> units;
-  std::vector<int> groups; // of each call; -1: none
-};
-
-// The numbers of steps of this kind whose predecessor is of it, too.
-std::vector<std::uint32_t> candidates(const job::FoundSteps& found, std::uint32_t kind) {
-  std::vector<std::uint32_t> all;
-  for (const job::StepBatch& batch : found.batches)
-    for (std::uint32_t i = 1; batch.kind == kind && i < batch.steps; ++i)
-      all.push_back(batch.first + i);
-  std::vector<std::uint32_t> chosen;
-  const std::size_t count = std::min(all.size(), k_most_steps);
-  for (std::size_t i = 0; i < count; ++i)
-    chosen.push_back(all[i * all.size() / count]);
-  return chosen;
-}
-
-std::vector<std::vector<std::size_t>>
-calls_of_steps(const job::RankSteps& rank, std::uint32_t last_step, std::size_t operations) {
-  std::vector<std::vector<std::size_t>> calls(last_step + 1);
-  for (const job::StepStretch& stretch : rank.stretches)
-    for (std::uint32_t i = 0; i < stretch.steps * stretch.operations; ++i) {
-      const std::uint32_t step = stretch.first_step + i / stretch.operations;
-      if (const std::size_t at = stretch.first_operation + i; step <= last_step && at < operations)
-        calls[step].push_back(at);
-    }
-  return calls;
-}
+// More calls in the replayed steps would make a schedule that takes long to launch.
+constexpr std::size_t k_most_calls = 1000;
+// Share of a step. If a GPU waits longer for its host, the replay has a host, too.
+constexpr double k_host_matters = 0.05;
 
 class Capture {
 public:
   Capture(const timeline::TraceSource& source, const job::FoundSteps& found,
           const CaptureRequest& request)
-      : source_(source), found_(found), request_(request) {}
+      : source_(source), found_(found), request_(request),
+        clocks_(timeline::fit_clocks(source.ranks)) {}
 
   Result<CapturedStep> step() {
     NCCLPROBE_TRY(choose_kind());
@@ -87,6 +47,8 @@ public:
       group_calls(rank, rank.steps.at(middle));
     set_transfers();
     set_computing();
+    if (request_.steps.value_or(2) > 1)
+      choose_consecutive();
     return std::move(out_);
   }
 
@@ -107,7 +69,7 @@ private:
     if (out_.kind < 0 || out_.kind >= std::ssize(found_.kinds))
       return fail(Errc::invalid_argument, "there is no kind {} of steps: the capture has {}",
                   out_.kind, found_.kinds.size());
-    candidates_ = candidates(found_, static_cast<std::uint32_t>(out_.kind));
+    candidates_ = steps_to_compare(found_, static_cast<std::uint32_t>(out_.kind));
     if (candidates_.size() < k_fewest_captured_steps)
       return too_few(candidates_.size());
     return {};
@@ -121,34 +83,16 @@ private:
   }
 
   Result<void> read(const job::RankSteps& found) {
-    NCCLPROBE_TRY_ASSIGN(const timeline::RankTrace trace,
-                         source_.load(found.rank, timeline::Pass::collectives));
-    const std::vector<JobOperation> operations = job::job_operations(trace, source_.texts);
-    const auto calls = calls_of_steps(found, candidates_.back(), operations.size());
-    std::unordered_map<std::uint16_t, std::uint64_t> hashes;
-    for (const trace::CommunicatorRow& row : trace.communicators)
-      hashes[row.id] = row.hash;
-    RankSteps own{found.rank, {}, {}, {}};
-    for (std::uint32_t number : candidates_) {
-      if (calls[number].empty() || calls[number - 1].empty())
-        continue;
-      StepCalls step;
-      for (std::size_t at : calls[number - 1])
-        step.begun_ns = std::max(step.begun_ns, operations[at].end_ns);
-      base::Hash shape;
-      for (std::size_t at : calls[number]) {
-        const JobOperation& one = operations[at];
-        shape = shape.step(one.signature);
-        has_device_times_ = has_device_times_ && one.on_gpu;
-        step.calls.push_back({one, trace.nccl_operations[one.row], hashes.at(one.communicator)});
-      }
-      step.shape = shape.value();
-      own.steps.emplace(number, std::move(step));
-    }
-    if (own.steps.empty())
+    const auto clock = clocks_.ranks.find(found.rank);
+    NCCLPROBE_TRY_ASSIGN(
+        RankSteps own, rank_steps(source_, found, candidates_,
+                                  clock == clocks_.ranks.end() ? std::nullopt : clock->second.gpu));
+    if (own.steps.empty()) {
       without_steps_.push_back(found.rank);
-    else
-      ranks_.push_back(std::move(own));
+      return {};
+    }
+    has_device_times_ = has_device_times_ && own.on_gpu;
+    ranks_.push_back(std::move(own));
     return {};
   }
 
@@ -184,28 +128,13 @@ private:
     return {};
   }
 
-  static TimedStep timed(const StepCalls& step) {
-    TimedStep out{step.begun_ns, {}};
-    for (const Call& call : step.calls)
-      out.calls.push_back(
-          {call.what.begin_ns, call.what.end_ns, static_cast<std::int64_t>(call.row.enqueue_ns)});
-    return out;
-  }
-
-  static std::vector<TimedStep> timed_steps(const RankSteps& rank) {
-    std::vector<TimedStep> steps;
-    for (const auto& [number, step] : rank.steps)
-      steps.push_back(timed(step));
-    return steps;
-  }
-
   // The step whose length is the median; sets the length.
   std::uint32_t median_step() {
     std::vector<std::pair<double, std::uint32_t>> lengths_ns; // means over ranks
     for (const auto& [number, step] : ranks_.front().steps) {
       double sum_ns = 0;
       for (const RankSteps& rank : ranks_) {
-        const TimedStep own = timed(rank.steps.at(number));
+        const TimedStep own = rank.steps.at(number).timed();
         sum_ns += static_cast<double>(own.end_ns() - own.begun_ns);
       }
       lengths_ns.emplace_back(sum_ns / static_cast<double>(ranks_.size()), number);
@@ -215,7 +144,7 @@ private:
     std::vector<double> lengths;
     for (const auto& [length_ns, number] : lengths_ns)
       lengths.push_back(length_ns);
-    out_.step_ns = median_in_place(lengths);
+    out_.step_ns = out_.usual_step_ns = median_in_place(lengths);
     return middle.second;
   }
 
@@ -356,18 +285,17 @@ private:
     WaitSigns signs;
     for (const RankSteps& rank : ranks_)
       if (has_device_times_)
-        signs.add(rank.units, timed_steps(rank));
+        signs.add(rank.units, rank.timed_steps());
     std::size_t at = 0; // in the calls of all ranks
-    for (const RankSteps& rank : ranks_) {
-      const std::vector<TimedStep> steps = timed_steps(rank);
-      std::vector<bool> waited;
+    for (RankSteps& rank : ranks_) {
+      const std::vector<TimedStep> steps = rank.timed_steps();
       for (const UnitPlace& unit : rank.units)
-        waited.push_back(is_waited_for(rank, unit, signs));
-      const Computing computing = computing_of(rank.units, waited, steps);
+        rank.waited.push_back(is_waited_for(rank, unit, signs));
+      const Computing computing = computing_of(rank.units, rank.waited, steps);
       for (std::size_t i = 0; i < rank.units.size(); ++i)
         for (std::size_t call = rank.units[i].first; call < rank.units[i].last; ++call, ++at) {
           out_.calls[at].group = rank.groups[call];
-          out_.calls[at].is_waited_for = waited[i];
+          out_.calls[at].is_waited_for = rank.waited[i];
           out_.calls[at].compute_ns = call == rank.units[i].first ? computing.before_ns[i] : 0;
         }
       for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -382,9 +310,129 @@ private:
     out_.exposed_ns = median_in_place(exposed_ns);
   }
 
+  // A rank's part in all compared steps, by step.
+  struct RankTimes {
+    std::vector<TimedStep> steps;
+    std::vector<bool> host_waits; // before each unit
+    GpuComputing computing;
+    std::vector<std::vector<double>> gaps_ns; // between calls, by unit: computing and a late host
+  };
+
+  std::vector<RankTimes> times_of_ranks() const {
+    HostWaitSigns signs;
+    std::vector<RankTimes> all;
+    for (const RankSteps& rank : ranks_) {
+      RankTimes& own = all.emplace_back();
+      own.steps = rank.timed_steps();
+      own.computing = gpu_computing(rank.units, rank.waited, own.steps, rank.kernels);
+      own.gaps_ns = computing_of(rank.units, rank.waited, own.steps).steps_ns;
+      signs.add(rank.units, own.steps);
+    }
+    for (std::size_t r = 0; r < ranks_.size(); ++r)
+      for (std::size_t i = 0; i < ranks_[r].units.size(); ++i)
+        all[r].host_waits.push_back(signs.waits(ranks_[r].units.size(), i));
+    return all;
+  }
+
+  // Steps that differ, or whose GPUs wait for their host, are more than their medians: each rank is
+  // late at another time. So the replay has some of them as they were.
+  void choose_consecutive() {
+    const std::vector<RankTimes> times = times_of_ranks();
+    double late_ns = 0;
+    for (const RankTimes& rank : times)
+      for (double ns : rank.computing.host_late_ns)
+        late_ns += ns / static_cast<double>(out_.steps * times.size());
+    out_.host_late_ns = has_device_times_ ? late_ns : 0;
+    const bool has_host = has_device_times_ && late_ns > k_host_matters * out_.usual_step_ns;
+    std::vector<StepLength> lengths;
+    for (const auto& [number, unused] : ranks_.front().steps)
+      lengths.push_back(length_of(times, lengths.size(), number, has_host));
+    if (!request_.steps && !has_host && !lengths_differ(lengths))
+      return;
+    const std::size_t most =
+        request_.steps
+            ? static_cast<std::size_t>(*request_.steps)
+            : std::clamp<std::size_t>(k_most_calls / out_.calls.size(), 1, k_most_replayed_steps);
+    const std::vector<std::uint32_t> chosen = usual_consecutive_steps(lengths, most);
+    const auto first = static_cast<std::size_t>(
+        std::ranges::find(lengths, chosen.front(), &StepLength::number) - lengths.begin());
+    out_.replayed_steps = static_cast<int>(chosen.size());
+    out_.first_step = chosen.front();
+    out_.step_ns = out_.exposed_ns = 0;
+    for (std::size_t i = first; i < first + chosen.size(); ++i) {
+      out_.step_ns += lengths[i].length_ns / static_cast<double>(chosen.size());
+      out_.exposed_ns += lengths[i].exposed_ns / static_cast<double>(chosen.size());
+    }
+    set_calls(times, first, chosen.size(), has_host);
+    out_.remarks.push_back(
+        fmt::format("a step of the capture usually lasts {:.2f} ms (median of {}), the replayed "
+                    "ones {:.2f} ms",
+                    out_.usual_step_ns / 1e6, out_.steps, out_.step_ns / 1e6));
+    if (!has_host)
+      return;
+    out_.remarks.push_back(fmt::format("GPUs wait for their host for {:.2f} ms of a step, so the "
+                                       "replay has hosts of the same pace",
+                                       late_ns / 1e6));
+    if (std::ranges::all_of(ranks_, [](const auto& rank) { return rank.kernels.known.empty(); }))
+      out_.remarks.emplace_back("kernels were not recorded (ncclprobe record --cuda): the shortest "
+                                "computing that was seen counts as computing of the GPU, and more "
+                                "of it as a late host");
+  }
+
+  StepLength length_of(const std::vector<RankTimes>& times, std::size_t at, std::uint32_t number,
+                       bool has_host) const {
+    StepLength sum{number, 0, 0};
+    for (std::size_t r = 0; r < times.size(); ++r) {
+      const RankTimes& own = times[r];
+      const auto length_ns = static_cast<double>(own.steps[at].end_ns() - own.steps[at].begun_ns);
+      double exposed = length_ns;
+      if (has_host)
+        exposed = exposed_ns(ranks_[r].units, ranks_[r].waited, own.host_waits, {own.steps[at]},
+                             {own.computing.steps_ns[at]});
+      else
+        for (double ns : own.gaps_ns[at])
+          exposed -= ns;
+      sum.length_ns += length_ns / static_cast<double>(times.size());
+      sum.exposed_ns += std::max(0.0, exposed) / static_cast<double>(times.size());
+    }
+    return sum;
+  }
+
+  // The calls of these steps, with their own times.
+  void set_calls(const std::vector<RankTimes>& times, std::size_t first, std::size_t count,
+                 bool has_host) {
+    const std::vector<model::CapturedCall> usual = std::move(out_.calls);
+    out_.calls.clear();
+    std::vector<std::vector<std::vector<double>>> hosts_ns;
+    for (std::size_t r = 0; r < times.size(); ++r) {
+      const auto begin = times[r].steps.begin() + static_cast<std::ptrdiff_t>(first);
+      hosts_ns.push_back(host_times(ranks_[r].units, times[r].host_waits,
+                                    {begin, begin + static_cast<std::ptrdiff_t>(count)}));
+    }
+    for (std::size_t step = 0; step < count; ++step) {
+      std::size_t at = 0; // in the calls of all ranks
+      for (std::size_t r = 0; r < times.size(); ++r) {
+        const auto& computing_ns =
+            has_host ? times[r].computing.steps_ns[first + step] : times[r].gaps_ns[first + step];
+        for (std::size_t i = 0; i < ranks_[r].units.size(); ++i)
+          for (std::size_t call = ranks_[r].units[i].first; call < ranks_[r].units[i].last;
+               ++call) {
+            model::CapturedCall own = usual[at++];
+            const bool is_first = call == ranks_[r].units[i].first;
+            own.step = static_cast<int>(step);
+            own.compute_ns = is_first ? computing_ns[i] : 0;
+            own.host_ns = is_first && has_host ? hosts_ns[r][step][i] : 0;
+            own.host_waits = is_first && has_host && times[r].host_waits[i];
+            out_.calls.push_back(own);
+          }
+      }
+    }
+  }
+
   const timeline::TraceSource& source_;
   const job::FoundSteps& found_;
   const CaptureRequest& request_;
+  const timeline::Clocks clocks_;
   CapturedStep out_;
   std::vector<std::uint32_t> candidates_; // steps, ascending
   std::vector<RankSteps> ranks_;

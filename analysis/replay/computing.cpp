@@ -11,15 +11,11 @@
 namespace ncclprobe::analysis::replay {
 namespace {
 
-// An operation that begins this soon after the one before it on its stream was ready before that.
-constexpr std::int64_t k_queued_ns = 5000;
 // One spread must be this much smaller to tell.
 constexpr double k_clearly_smaller = 0.5;
 constexpr std::size_t k_fewest_gaps = 8;
 
-struct UnitTimes {
-  std::int64_t begin_ns = 0, end_ns = 0, called_ns = 0;
-};
+} // namespace
 
 UnitTimes times_of(const UnitPlace& unit, const TimedStep& step) {
   UnitTimes times{step.calls[unit.first].begin_ns, step.calls[unit.first].end_ns,
@@ -31,7 +27,6 @@ UnitTimes times_of(const UnitPlace& unit, const TimedStep& step) {
   return times;
 }
 
-// Mean distance from the median: steps in which a rank came late are few, and tell most.
 double spread_of(const std::vector<double>& values) {
   const double middle = median(values);
   double sum = 0;
@@ -39,8 +34,6 @@ double spread_of(const std::vector<double>& values) {
     sum += std::abs(value - middle);
   return sum / static_cast<double>(values.size());
 }
-
-} // namespace
 
 std::int64_t TimedStep::end_ns() const {
   std::int64_t last_ns = begun_ns;
@@ -88,6 +81,7 @@ Computing computing_of(const std::vector<UnitPlace>& units, const std::vector<bo
     std::int64_t at_ns = step.begun_ns;  // computing has come here
     std::optional<std::int64_t> called_ns;
     double sum_ns = 0;
+    std::vector<double> by_unit;
     for (std::size_t i = 0; i < units.size(); ++i) {
       const UnitTimes own = times_of(units[i], step);
       const auto free = free_ns.try_emplace(units[i].communicator, step.begun_ns).first;
@@ -98,6 +92,7 @@ Computing computing_of(const std::vector<UnitPlace>& units, const std::vector<bo
       if (is_queued)
         ns = std::min(ns, called_ns ? std::max<std::int64_t>(0, own.called_ns - *called_ns) : ns);
       (is_queued ? estimated : seen)[i].push_back(static_cast<double>(ns));
+      by_unit.push_back(static_cast<double>(ns));
       sum_ns += static_cast<double>(ns);
       at_ns += ns;
       if (waited[i])
@@ -106,6 +101,7 @@ Computing computing_of(const std::vector<UnitPlace>& units, const std::vector<bo
       called_ns = own.called_ns;
     }
     out.of_step_ns.push_back(sum_ns);
+    out.steps_ns.push_back(std::move(by_unit));
   }
   for (std::size_t i = 0; i < units.size(); ++i) {
     std::vector<double>& known = seen[i];

@@ -14,11 +14,12 @@ namespace ncclprobe::analysis::replay {
 
 struct TimedCall {
   std::int64_t begin_ns = 0, end_ns = 0; // on the GPU
-  std::int64_t called_ns = 0;            // on the host
+  std::int64_t called_ns = 0;            // on the host, by the same clock
 };
 
 struct TimedStep {
-  std::int64_t begun_ns = 0; // all operations of the step before have ended
+  std::int64_t begun_ns = 0;         // all operations of the step before have ended
+  std::int64_t called_before_ns = 0; // its last call
   std::vector<TimedCall> calls;
   std::int64_t end_ns() const;
 };
@@ -28,6 +29,17 @@ struct UnitPlace {
   std::size_t first = 0, last = 0; // calls
   int communicator = 0;
 };
+
+struct UnitTimes {
+  std::int64_t begin_ns = 0, end_ns = 0, called_ns = 0;
+};
+UnitTimes times_of(const UnitPlace& unit, const TimedStep& step);
+
+// An operation that begins this soon after the one before it on its stream was ready before that.
+inline constexpr std::int64_t k_queued_ns = 20'000;
+
+// Mean distance from the median: steps in which a rank came late are few, and tell most.
+double spread_of(const std::vector<double>& values);
 
 // Whether computing waits for the operations of a communicator, or goes on when they have begun.
 // Steps tell: if an operation that takes longer delays the next one by as much, computing waited.
@@ -49,7 +61,8 @@ private:
 // The computing before each unit: medians over steps, ns. `waited`: of each unit.
 struct Computing {
   std::vector<double> before_ns;
-  std::vector<double> of_step_ns; // all of it, in each step
+  std::vector<double> of_step_ns;            // all of it, in each step
+  std::vector<std::vector<double>> steps_ns; // of each step, by unit
 };
 Computing computing_of(const std::vector<UnitPlace>& units, const std::vector<bool>& waited,
                        const std::vector<TimedStep>& steps);

@@ -96,10 +96,19 @@ TablePtr operations_table(const Fidelity& found) {
   return table.table();
 }
 
+// Otherwise they are medians. The first step of a capture is never replayed.
+bool has_own_times(const model::CapturedStep& step) {
+  return step.first_step > 0;
+}
+
 Object described(const model::CapturedStep& step) {
   return Object{{"capture", step.path},
                 {"step_kind", step.kind},
                 {"steps", step.steps},
+                {"replayed_steps", step.replayed_steps},
+                {"first_step", has_own_times(step) ? Value(step.first_step) : Value()},
+                {"usual_step_ns", step.usual_step_ns > 0 ? Value(step.usual_step_ns) : Value()},
+                {"host_late_ns", step.host_late_ns},
                 {"ranks", step.ranks},
                 {"replayed_ranks", step.replayed},
                 {"device_times", step.has_device_times},
@@ -107,6 +116,10 @@ Object described(const model::CapturedStep& step) {
 }
 
 std::string source_text(const model::CapturedStep& step) {
+  if (has_own_times(step))
+    return fmt::format("{}, {} of kind {} from number {}, with their own times; ranks {}",
+                       step.path, count_of(step.replayed_steps, "step", "consecutive steps"),
+                       step.kind, step.first_step, base::format_number_list(step.replayed));
   return fmt::format("{}, steps of kind {}: medians of {}; ranks {}", step.path, step.kind,
                      count_of(step.steps, "step", "steps"),
                      base::format_number_list(step.replayed));

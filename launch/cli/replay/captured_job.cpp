@@ -17,8 +17,9 @@ base::Result<model::CapturedStep> step_to_replay(const CapturedJob& job, int wor
   std::string name = job.path.string();
   while (name.size() > 1 && name.ends_with('/'))
     name.pop_back();
-  NCCLPROBE_TRY_ASSIGN(model::CapturedStep step,
-                       analysis::replay::captured_step(source, found, {name, job.step_kind}));
+  NCCLPROBE_TRY_ASSIGN(
+      model::CapturedStep step,
+      analysis::replay::captured_step(source, found, {name, job.step_kind, job.steps}));
   NCCLPROBE_TRY_ASSIGN(step.replayed, workload::ranks_to_replay(step, world, job.captured_ranks));
   for (std::string& lost : workload::lost_by(step, step.replayed))
     step.remarks.push_back(std::move(lost));

@@ -7,12 +7,14 @@
 namespace ncclprobe::cli {
 namespace {
 
+constexpr int k_most_steps = 64;
 constexpr const char* k_replay_about =
-    "Makes one step of a job that ncclprobe record recorded into a schedule, and measures it as "
+    "Makes steps of a job that ncclprobe record recorded into a schedule, and measures it as "
     "ncclprobe run measures training steps: the job's collectives and messages, with their sizes, "
-    "types, communicators and order, and between them computing of the measured length. It needs "
-    "neither the job's program nor its model. The report says first how well the replay reproduces "
-    "the capture. This error belongs to every verdict on a setting.\n\n"
+    "types, communicators and order, and between them computing of the measured length. Where the "
+    "job's host launched too late to keep its GPU busy, the replay waits for a host of the same "
+    "pace. It needs neither the job's program nor its model. The report says first how well the "
+    "replay reproduces the capture. This error belongs to every verdict on a setting.\n\n"
     "On fewer ranks than were captured, communicators lose the missing ranks; every other rank "
     "communicates as many bytes as in the job. A message to a missing rank cannot be replayed.";
 
@@ -40,6 +42,11 @@ Usage replay_usage(ReplayOptions& into) {
                      option("step-kind", "N", into.job.step_kind, number_words(0, k_most),
                             "Replay steps of this kind, as the report of the job counts them",
                             {.initial = "the kind with the most steps"}),
+                     option("steps", "N", into.job.steps, number_words(1, k_most_steps),
+                            "Replay N consecutive steps, each with its own times; 1: one step of "
+                            "medians",
+                            {.initial = "1 if steps are alike and the host launches in time, "
+                                        "otherwise up to 16"}),
                      option("captured-ranks", "N,...", into.job.captured_ranks, numbers<int>(0),
                             "Replay these ranks of the job, in this order",
                             {.initial = "the first ones, as many as this run has"})}),

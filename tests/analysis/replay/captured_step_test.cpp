@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/job/made_job.h"
+#include "analysis/replay/captured_job.h"
 #include "analysis/replay/captured_step.h"
 #include "support/catch.h"
 #include "workload/replay_shapes.h"
@@ -12,6 +13,7 @@
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
+using namespace ncclprobe::analysis_test;
 using namespace ncclprobe::model;
 using job::k_mib, job::k_ms, job::MadeJob;
 
@@ -19,10 +21,8 @@ namespace {
 
 constexpr int k_planted_steps = 30;
 
-CapturedStep captured(const MadeJob& job, std::optional<int> kind = std::nullopt) {
-  const auto source = job.source();
-  const auto found = base::value_or_throw(job::find_steps(source));
-  return base::value_or_throw(replay::captured_step(source, found, {"job", kind}));
+CapturedStep captured(const MadeJob& job) {
+  return captured_steps(job, 1);
 }
 
 // Computing before each call of a rank, in ms.
@@ -44,12 +44,6 @@ std::vector<bool> waited_for(const CapturedStep& step, int rank) {
 
 double transfer_ms(std::uint64_t bytes) { // of a MadeJob
   return 0.01 + static_cast<double>(bytes / 100) / 1e6;
-}
-
-Schedule schedule_of(const CapturedStep& step, int world, StepParts parts = StepParts::all) {
-  std::vector<int> kept = step.ranks;
-  kept.resize(std::min<std::size_t>(kept.size(), static_cast<std::size_t>(world)));
-  return base::value_or_throw(workload::make_replay_step(step, {world, kept, parts}));
 }
 
 template <typename Op>
@@ -283,7 +277,7 @@ TEST_CASE("messages that overlap on a rank are a group") {
   };
   const auto found = base::value_or_throw(job::find_steps(source));
   const CapturedStep step =
-      base::value_or_throw(replay::captured_step(source, found, {"job", std::nullopt}));
+      base::value_or_throw(replay::captured_step(source, found, {"job", std::nullopt, 1}));
 
   const Schedule schedule = schedule_of(step, 2);
 
@@ -292,6 +286,45 @@ TEST_CASE("messages that overlap on a rank are a group") {
   CHECK(operations<RecvOp>(schedule).size() == 2);
   // A single send runs beside computing.
   CHECK(spins_ns(schedule, 1) == 5'000'000);
+}
+
+TEST_CASE("a host launches what is computed before a call, also if the call is left out") {
+  CapturedStep step;
+  step.ranks = {0, 1, 2};
+  step.communicators = {{"", "data", 2, {0, 1}}, {"", "data", 2, {0, 2}}};
+  for (int communicator : {0, 1, 0})
+    step.operations.push_back({.communicator = communicator, .count = 1024});
+  auto call = [&](int rank, int operation, double host_ms) {
+    step.calls.push_back({.rank = rank,
+                          .operation = operation,
+                          .compute_ns = 1e6,
+                          .host_ns = host_ms * 1e6,
+                          .host_waits = host_ms == 7});
+  };
+  call(0, 0, 5);
+  call(0, 1, 7);
+  call(0, 2, 2);
+  call(1, 0, 0);
+  call(1, 2, 0);
+  call(2, 1, 0);
+  auto host_ms = [](const Schedule& schedule, int rank) {
+    double ms = 0;
+    for (const Operation& one : schedule.operations)
+      if (const auto* spin = std::get_if<SpinOp>(&one.what))
+        ms += spin->is_host && names_rank(one.ranks, rank)
+                  ? static_cast<double>(spin->duration_ns) / 1e6
+                  : 0;
+    return ms;
+  };
+
+  const Schedule all = schedule_of(step, 3), fewer = schedule_of(step, 2);
+
+  CHECK(host_ms(all, 0) == Approx(14));
+  CHECK(host_ms(all, 1) == 0); // its host is never late
+  CHECK(host_ms(fewer, 0) == Approx(14));
+  CHECK(spins_ns(fewer, 0) == 17'000'000); // with the GPU's 1 ms before each call
+  CHECK(host_ms(schedule_of(step, 2, StepParts::compute), 0) == Approx(14));
+  CHECK(host_ms(schedule_of(step, 2, StepParts::communication), 0) == 0);
 }
 
 TEST_CASE("a capture without enough equal steps is refused") {
