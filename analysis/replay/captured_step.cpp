@@ -291,7 +291,7 @@ private:
       const std::vector<TimedStep> steps = rank.timed_steps();
       for (const UnitPlace& unit : rank.units)
         rank.waited.push_back(is_waited_for(rank, unit, signs));
-      const Computing computing = computing_of(rank.units, rank.waited, steps);
+      const Computing computing = computing_of(rank.units, rank.waited, steps, rank.kernels);
       for (std::size_t i = 0; i < rank.units.size(); ++i)
         for (std::size_t call = rank.units[i].first; call < rank.units[i].last; ++call, ++at) {
           out_.calls[at].group = rank.groups[call];
@@ -325,7 +325,7 @@ private:
       RankTimes& own = all.emplace_back();
       own.steps = rank.timed_steps();
       own.computing = gpu_computing(rank.units, rank.waited, own.steps, rank.kernels);
-      own.gaps_ns = computing_of(rank.units, rank.waited, own.steps).steps_ns;
+      own.gaps_ns = computing_of(rank.units, rank.waited, own.steps, rank.kernels).steps_ns;
       signs.add(rank.units, own.steps);
     }
     for (std::size_t r = 0; r < ranks_.size(); ++r)

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/timeline/intervals.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -36,7 +38,8 @@ struct UnitTimes {
 UnitTimes times_of(const UnitPlace& unit, const TimedStep& step);
 
 // An operation that begins this soon after the one before it on its stream was ready before that.
-inline constexpr std::int64_t k_queued_ns = 20'000;
+// On a busy GPU NCCL's queued kernels begin up to 55 us after each other.
+inline constexpr std::int64_t k_queued_ns = 100'000;
 
 // Mean distance from the median: steps in which a rank came late are few, and tell most.
 double spread_of(const std::vector<double>& values);
@@ -58,6 +61,14 @@ private:
   std::map<int, Spreads> spreads_; // by communicator
 };
 
+// Kernels of a rank that compute. Sets of times.
+struct RecordedKernels {
+  timeline::Spans known; // all kernels in these times were recorded
+  timeline::Spans computing;
+  // Time in which it computed; nothing if not all of it was recorded.
+  std::optional<double> computing_ns(timeline::Span in) const;
+};
+
 // The computing before each unit: medians over steps, ns. `waited`: of each unit.
 struct Computing {
   std::vector<double> before_ns;
@@ -65,6 +76,6 @@ struct Computing {
   std::vector<std::vector<double>> steps_ns; // of each step, by unit
 };
 Computing computing_of(const std::vector<UnitPlace>& units, const std::vector<bool>& waited,
-                       const std::vector<TimedStep>& steps);
+                       const std::vector<TimedStep>& steps, const RecordedKernels& kernels);
 
 } // namespace ncclprobe::analysis::replay

@@ -65,13 +65,6 @@ struct Seen {
   std::vector<double> without_late_host, of_kernels, all;
 };
 
-std::optional<double> busy_ns(const RecordedKernels& kernels, const UnitBegin& one) {
-  const timeline::Spans own{{one.from_ns, one.begin_ns}};
-  if (one.gap_ns == 0 || timeline::shared_length(kernels.known, own) < one.gap_ns)
-    return std::nullopt;
-  return static_cast<double>(timeline::shared_length(kernels.computing, own));
-}
-
 double usual_of(Seen& seen) {
   double ns = quantile(seen.all, k_short_share);
   const bool has_free = seen.without_late_host.size() >= k_fewest_seen;
@@ -98,12 +91,12 @@ GpuComputing gpu_computing(const std::vector<UnitPlace>& units, const std::vecto
       seen[i].all.push_back(gap_ns);
       if (!one.late)
         seen[i].without_late_host.push_back(gap_ns);
-      else if (const auto busy = busy_ns(kernels, one))
+      else if (const auto busy = kernels.computing_ns({one.from_ns, one.begin_ns}))
         seen[i].of_kernels.push_back(*busy);
     }
   }
   GpuComputing out;
-  const Computing medians = computing_of(units, waited, steps);
+  const Computing medians = computing_of(units, waited, steps, kernels);
   for (std::size_t i = 0; i < units.size(); ++i)
     out.usual_ns.push_back(seen[i].all.empty() ? medians.before_ns[i] : usual_of(seen[i]));
   for (const std::vector<UnitBegin>& step : begins) {

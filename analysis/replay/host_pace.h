@@ -3,7 +3,6 @@
 #pragma once
 
 #include "analysis/replay/computing.h"
-#include "analysis/timeline/intervals.h"
 
 #include <cstddef>
 #include <map>
@@ -13,12 +12,6 @@
 // Which part of the time between a rank's calls its GPU computes, and which part it waits for its
 // host to launch. All times of a rank are on one clock: docs/method.md, "Replayed jobs".
 namespace ncclprobe::analysis::replay {
-
-// Kernels of a rank that compute. Sets of times.
-struct RecordedKernels {
-  timeline::Spans known; // all kernels in these times were recorded
-  timeline::Spans computing;
-};
 
 // The GPU's computing before each unit.
 struct GpuComputing {

@@ -42,8 +42,9 @@ RecordedKernels recorded_kernels(const timeline::RankTrace& trace) {
   return found;
 }
 
-// Moves operations from the GPU's clock to the host's. No operation begins before its call; the one
-// that follows it soonest tells the rest of the difference.
+// Moves operations from the GPU's clock to the host's. No operation begins before its call: if one
+// does, the comparison of the clocks is off by that much. Without a comparison, the one that begins
+// soonest after its call is taken to begin at once.
 void to_host_clock(const std::optional<timeline::ClockModel>& gpu, const timeline::RankTrace& trace,
                    std::vector<JobOperation>& operations) {
   std::optional<std::int64_t> soonest_ns;
@@ -56,6 +57,8 @@ void to_host_clock(const std::optional<timeline::ClockModel>& gpu, const timelin
     const std::int64_t after_ns = one.begin_ns - called_ns(trace.nccl_operations[one.row]);
     soonest_ns = std::min(soonest_ns.value_or(after_ns), after_ns);
   }
+  if (!soonest_ns || (gpu && *soonest_ns > 0))
+    return;
   for (JobOperation& one : operations)
     if (one.on_gpu) {
       one.begin_ns -= *soonest_ns;

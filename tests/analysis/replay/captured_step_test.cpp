@@ -288,6 +288,41 @@ TEST_CASE("messages that overlap on a rank are a group") {
   CHECK(spins_ns(schedule, 1) == 5'000'000);
 }
 
+TEST_CASE("kernels tell what is computed before operations that wait for each other") {
+  const bool has_kernels = GENERATE(true, false);
+  MadeJob job(2);
+  const int all = job.communicator({0, 1});
+  std::int64_t begun_ns = k_ms;
+  for (int i = 0; i < k_planted_steps; ++i) {
+    // Three reductions of 10 ms follow each other. The GPU computes 9, 4 and 4 ms before them. The
+    // host launches that in 9, 1 and 1 ms.
+    std::int64_t begin_ns = begun_ns + 9 * k_ms;
+    for (int operation : {0, 1, 2}) {
+      const std::int64_t called_ns = begun_ns + (9 + operation) * k_ms;
+      job.collective(all, "AllReduce", static_cast<std::uint64_t>(32 + operation) * k_mib,
+                     {{called_ns, begin_ns, begin_ns + 10 * k_ms},
+                      {called_ns, begin_ns, begin_ns + 10 * k_ms}});
+      begin_ns += 10 * k_ms + (i % 2 == 0 ? 10'000 : 55'000); // pauses on a busy GPU
+    }
+    const std::int64_t end_ns = begin_ns - (i % 2 == 0 ? 10'000 : 55'000);
+    for (int rank : {0, 1})
+      if (has_kernels && i >= 10 && i < 15) {
+        job.computing_kernel(rank, begun_ns, begun_ns + 17 * k_ms);
+        job.kernels_recorded(rank, begun_ns, end_ns);
+      }
+    begun_ns = end_ns;
+  }
+
+  const CapturedStep step = captured(job);
+
+  CHECK(waited_for(step, 0) == std::vector{false, false, false});
+  const std::vector<double> computing = computing_ms(step, 0);
+  CHECK(computing[0] == Approx(9));
+  for (std::size_t i : {1, 2}) // otherwise, only the host's calls are known
+    CHECK(computing[i] == Approx(has_kernels ? 4 : 1));
+  CHECK(step.exposed_ns / 1e6 == Approx(has_kernels ? 22 : 28).epsilon(0.01));
+}
+
 TEST_CASE("a host launches what is computed before a call, also if the call is left out") {
   CapturedStep step;
   step.ranks = {0, 1, 2};
