@@ -256,7 +256,7 @@ TablePtr use_view(const Procurement& all) {
                           money_text);
       });
   table.show("GPUs' W", [](Row one) { return range_text(one.step.gpus_w, in_watts); });
-  table.show_left("W from", [](Row one) { return one.step.power_source; });
+  table.show_left("W from", [](Row one) { return one.step.power_source; }).dispensable(1);
   table.show("J a step", [](Row one) {
     return range_text(one.step_kwh, [](double kwh) { return money_text(kwh / k_kwh_per_j); });
   });

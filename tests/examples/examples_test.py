@@ -24,6 +24,7 @@ class Examples(ProgramTest):
                          {"model.toml", "ddp_scaling.toml", "nccl_sweep.toml", "two_hosts_on_one.toml", "read_run.py", "write_model.py",
                           "suitability_policy.toml", "train.log", "all_reduce.log", "compare_on_github.yml", "compare_in_epilog.sh",
                           "nodes.toml", "measure_nodes.sh", "tuner_table.csv", "t4_against_a100.toml",
+                          "nodes_two_h100.txt",  # what nodes.toml gave on GPUs
                           "read_trace.py",  # run by tests/store/trace_h5py_test.cpp
                           "read_run.ipynb"})  # run by tests/analysis/python/notebook_test.py
 
