@@ -49,6 +49,13 @@ void append_escape(std::string& to, const Character& one) {
   append_hex(to, "\\u", 0xDC00 + (one.code & 0x3FF), 4);
 }
 
+// Printable ASCII is most of any output, and safe.
+std::size_t end_of_plain(std::string_view text, std::size_t at) {
+  while (at < text.size() && text[at] >= ' ' && text[at] <= '~')
+    ++at;
+  return at;
+}
+
 bool is_line_end(std::string_view text, std::size_t at) {
   return text[at] == '\n' || (text[at] == '\r' && byte_at(text, at + 1) == '\n');
 }
@@ -89,6 +96,11 @@ std::string escape_unsafe(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
+    const std::size_t plain = end_of_plain(text, at);
+    out += text.substr(at, plain - at);
+    at = plain;
+    if (at == text.size())
+      break;
     const Character one = character_at(text, at);
     if (one.is_safe() || text[at] == '\t' || is_line_end(text, at))
       out += text.substr(at, one.bytes);
