@@ -66,23 +66,32 @@ private:
   void put(const std::string& text) { put(std::string_view(text)); }
   void put(std::monostate) { out_ += "null"; }
   void put(bool value) { out_ += value ? "true" : "false"; }
-  void put(double value) { out_ += std::isfinite(value) ? fmt::format("{:.6g}", value) : "null"; }
+  void put(double value) {
+    out_ += std::isfinite(value) ? fmt::format("{:.{}g}", value, digits_) : "null";
+  }
   template <std::integral T>
   void put(T value) {
     fmt::format_to(std::back_inserter(out_), "{}", value);
   }
+  // Lists are intervals, and the processes' dots, which are most of a large page: fewer digits do.
   void put(const List& list) {
     out_ += '[';
     is_first_ = true;
+    digits_ = k_digits_in_lists;
     for (const Value& one : list)
       add(one);
+    digits_ = k_digits;
     close(']');
   }
   void put(const Object&) { put(std::monostate()); } // no cell shows one
   void put(const TablePtr&) { put(std::monostate()); }
 
+  static constexpr int k_digits = 6;
+  static constexpr int k_digits_in_lists = 5;
+
   const Sink& sink_;
   std::string out_;
+  int digits_ = k_digits;
   bool is_first_ = true;
 };
 
