@@ -1,0 +1,48 @@
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The comparison of tune with a grid: what it computes, and once whole, on synthetic ranks."""
+
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+import tune_against_grid as bench
+
+NOTHING = frozenset()
+
+
+class TuneAgainstGrid(unittest.TestCase):
+    def test_a_grid_has_every_combination_and_the_defaults(self):
+        self.assertEqual(bench.combinations(["A=1", "B=2,3"]),
+                         [NOTHING, {"B=2"}, {"B=3"}, {"A=1"}, {"A=1", "B=2"}, {"A=1", "B=3"}])
+
+    def test_values_within_a_process_are_told_from_those_of_the_process(self):
+        self.assertEqual(bench.split_setting("NCCL_MIN_CTAS=32 algorithm=Ring channels=8", "nvidia"),
+                         ({"NCCL_MIN_CTAS=32"}, {"algorithm=Ring", "channels=8"}))
+        self.assertEqual(bench.split_setting("default", "nvidia"), (NOTHING, NOTHING))
+
+    def test_luck_in_the_first_half_does_not_reach_the_second(self):
+        lucky, steady = frozenset({"algorithm=Ring"}), frozenset({"algorithm=Tree"})
+        grid = {NOTHING: {1024: {lucky: [8.0], steady: [10.0]}}}
+        first, second = bench.halves({NOTHING: {1024: {lucky: [9.0, 12.0], steady: [10.0, 10.0]}}})
+
+        of_process, within = bench.best_of_grid(grid, first, [NOTHING])
+
+        self.assertEqual((of_process, within), (NOTHING, {1024: lucky}))
+        self.assertEqual(second[NOTHING][1024][lucky], [12.0])
+
+    def test_tune_finds_the_best_of_a_synthetic_grid(self):
+        done = subprocess.run([sys.executable, "-B", bench.__file__, "--bin", os.environ["NCCLPROBE_BIN"], "--backend", "synthetic",
+                               "--sizes", "1M,4M", "--process", "NCCLPROBE_SYNTHETIC_COPY_PPM=100000", "--share", "3"],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        reached, gain = map(float, re.search(r"reaches ([\d.]+) of .* and ([\d.]+)x", done.stdout).groups())
+        self.assertAlmostEqual(reached, 1, delta=0.01)
+        self.assertGreater(gain, 1.9)
+
+
+if __name__ == "__main__":
+    unittest.main()
