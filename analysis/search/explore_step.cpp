@@ -27,8 +27,8 @@ std::vector<std::vector<TrialRequest>> ExploreStep::next() {
   constexpr std::size_t k_block = 4; // besides the default
   if (done_ || !progress_.has_process())
     return {};
-  progress_.reserve_s = race_reserve_s(progress_) + leave_out_reserve_s(progress_) +
-                        screen_reserve_s(progress_) + confirm_reserve_s(progress_);
+  progress_.reserve_s =
+      leave_out_reserve_s(progress_) + screen_reserve_s(progress_) + confirm_reserve_s(progress_);
   auto allowed = [&](const Candidate& one) { return progress_.allowed(one); };
   for (std::size_t most = k_block; most > 0; --most) {
     const auto chosen = chooser_->next(observations(), allowed, most);

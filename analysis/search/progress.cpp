@@ -28,7 +28,10 @@ double Progress::expected_s(const std::vector<TrialRequest>& trials) const {
 }
 
 bool Progress::affordable(const std::vector<TrialRequest>& trials) const {
-  return options.budget_s <= 0 || spent_s + expected_s(trials) + reserve_s <= options.budget_s;
+  if (options.budget_s <= 0)
+    return true;
+  const double end_s = options.end_s ? options.end_s() : 0;
+  return spent_s + expected_s(trials) + reserve_s + end_s <= options.budget_s;
 }
 
 void Progress::give_reason(Reason reason) {

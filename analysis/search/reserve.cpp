@@ -5,7 +5,6 @@
 
 #include "analysis/search/confirm_step.h"
 #include "analysis/search/leave_out_step.h"
-#include "analysis/search/process_race_step.h"
 #include "analysis/search/screen_step.h"
 
 namespace ncclprobe::analysis::search {
@@ -37,11 +36,6 @@ double leave_out_reserve_s(Progress& progress) {
   const double all = LeaveOutStep::k_least_rounds * k_trials_of_round *
                      progress.expected_s({trial_of(progress, Stage::race, {progress.unset})});
   return all <= k_largest_share * progress.options.budget_s ? all : 0;
-}
-
-double race_reserve_s(Progress& progress) {
-  constexpr int k_trials = static_cast<int>(ProcessRaceStep::k_contenders) + 1 + 3; // of two rounds
-  return k_trials * progress.expected_s({trial_of(progress, Stage::race, {progress.unset})});
 }
 
 } // namespace ncclprobe::analysis::search

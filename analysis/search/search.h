@@ -23,7 +23,10 @@ enum class Strategy {
 
 struct Options {
   double min_gain = 0.02; // a winner must be faster by more than this
-  double budget_s = 0;    // 0: none. Confirming has its share kept back.
+  double budget_s = 0;    // 0: none. Screening and confirming have their shares kept back.
+  // What follows the search and has to fit into the budget too, in seconds, as far as it is known
+  // now. Empty: nothing.
+  std::function<double()> end_s;
   // How long a trial will take, in seconds. Without it a budget counts only what was spent, and
   // then confirming may exceed it.
   std::function<double(const TrialRequest&)> expected_s;

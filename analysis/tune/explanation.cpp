@@ -14,12 +14,13 @@ namespace {
 
 // The side that ran a cell; null: neither. Options of a training step are part of its label, so a
 // delivery of these alone runs under the default's settings.
+template <typename Ran> // has setting, is_default
 HowItRan* side_of(Explanation& explanation, const ProvenTarget& target,
-                  const model::CellLabel& label, bool is_default) {
-  const bool same_label = target.of_default == target.of_delivery;
-  if (label == target.of_default && (is_default || !same_label))
+                  const model::CellLabel& label, const Ran& ran, const std::string& delivered) {
+  if (ran.is_default && label == target.of_default)
     return &explanation.of_default;
-  return label == target.of_delivery ? &explanation.of_delivery : nullptr;
+  return ran.setting == delivered && label == target.of_delivery ? &explanation.of_delivery
+                                                                 : nullptr;
 }
 
 std::vector<Use> uses_of(const CellProof& cell) {
@@ -64,7 +65,8 @@ int HowItRan::sms() const {
 }
 
 std::vector<Explanation> explain_delivery(const RunSummary& run,
-                                          const std::vector<ProvenTarget>& targets) {
+                                          const std::vector<ProvenTarget>& targets,
+                                          const std::string& delivered) {
   const std::vector<SettingProof> proofs = setting_proofs(run);
   const std::vector<SettingResult> results = setting_results(run);
   const std::vector<steps::StepResult> step_results = steps::step_results(run, results);
@@ -73,10 +75,10 @@ std::vector<Explanation> explain_delivery(const RunSummary& run,
     Explanation& one = explanations.emplace_back();
     for (const SettingProof& proof : proofs)
       for (const CellProof& cell : proof.cells)
-        if (HowItRan* side = side_of(one, target, cell.label, proof.is_default))
+        if (HowItRan* side = side_of(one, target, cell.label, proof, delivered))
           side->uses = uses_of(cell);
     for (const steps::StepResult& step : step_results)
-      if (HowItRan* side = side_of(one, target, step.label, step.is_default);
+      if (HowItRan* side = side_of(one, target, step.label, step, delivered);
           side && !step.processes.empty())
         side->times = step.times;
   }

@@ -52,10 +52,11 @@ struct Explanation {
   HowItRan of_delivery;
 };
 
-// In the order of the targets. `run` measured all with the default and with one delivery; its
-// companions recorded the choices.
+// In the order of the targets. `run`, `delivered`: as for prove_delivery(). The run's companions
+// recorded the choices.
 std::vector<Explanation> explain_delivery(const RunSummary& run,
-                                          const std::vector<ProvenTarget>& targets);
+                                          const std::vector<ProvenTarget>& targets,
+                                          const std::string& delivered);
 
 // How the library ran the targets with a candidate.
 struct CandidateChoices {

@@ -49,16 +49,15 @@ bool DeliveryProof::holds() const {
          });
 }
 
-DeliveryProof prove_delivery(const RunSummary& run, const std::vector<ProvenTarget>& targets) {
+DeliveryProof prove_delivery(const RunSummary& run, const std::vector<ProvenTarget>& targets,
+                             const std::string& delivered) {
   TimesOfTrials of_default, of_delivery;
   DeliveryProof proof;
   for (const SettingResult& result : setting_results(run))
     for (std::size_t target = 0; target < targets.size(); ++target) {
       const ProvenTarget& asked = targets[target];
-      const bool same_label = asked.of_default == asked.of_delivery;
-      const bool is_default =
-          result.label == asked.of_default && (result.is_default || !same_label);
-      if (!is_default && result.label != asked.of_delivery)
+      const bool is_default = result.is_default && result.label == asked.of_default;
+      if (!is_default && (result.setting != delivered || result.label != asked.of_delivery))
         continue;
       proof.wrong_data = proof.wrong_data || (!is_default && result.data == DataState::wrong);
       for (const ProcessTime& process : result.processes)

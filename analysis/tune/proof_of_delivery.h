@@ -9,7 +9,7 @@
 
 namespace ncclprobe::analysis::tune {
 
-// How a delivery did in processes of its own, in turns with the default.
+// How a delivery did in processes that had no part in choosing it, in turns with the default.
 struct DeliveryProof {
   // Welch's test of the processes' times, each the geometric mean over the targets by weight, as
   // default / delivery: above 1 the delivery is faster. Empty with fewer than two processes on a
@@ -34,7 +34,9 @@ struct ProvenTarget {
   double weight = 1;
 };
 
-// `run` measured all targets with the default, and with one delivery.
-DeliveryProof prove_delivery(const RunSummary& run, const std::vector<ProvenTarget>& targets);
+// `run` measured all targets with the default, and with the delivery. `delivered`: the name of the
+// delivery's settings in the run. Other cells of the run do not count.
+DeliveryProof prove_delivery(const RunSummary& run, const std::vector<ProvenTarget>& targets,
+                             const std::string& delivered);
 
 } // namespace ncclprobe::analysis::tune

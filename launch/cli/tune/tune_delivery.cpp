@@ -8,7 +8,6 @@
 #include "analysis/tune/choice_for_all.h"
 #include "analysis/tune/delivered_files.h"
 #include "analysis/tune/tuned_table.h"
-#include "analysis/verdict/verdict.h"
 #include "base/atomic_file.h"
 #include "base/clock.h"
 #include "base/sha256.h"
@@ -18,7 +17,6 @@
 #include "workload/expected_time.h"
 
 #include <algorithm>
-#include <random>
 
 namespace ncclprobe::cli {
 
@@ -26,7 +24,7 @@ namespace {
 
 constexpr const char* k_table_file = "tuner.csv";
 constexpr const char* k_tuner_plugin = "libncclprobe-tuner.so";
-constexpr int k_proof_blocks = static_cast<int>(analysis::k_least_processes);
+constexpr int k_trials_of_delivery = 5; // every second one runs the default
 
 // In place of what `variables` has for that name.
 void set_variable(std::vector<model::Setting>& variables, model::Setting one) {
@@ -34,8 +32,7 @@ void set_variable(std::vector<model::Setting>& variables, model::Setting one) {
   variables.push_back(std::move(one));
 }
 
-} // namespace
-
+// Of a tuner table, for what the search has proven. Only NCCL takes a table.
 std::vector<tuning::Row> proven_rows(const TuneContext& context,
                                      const analysis::search::Space& space,
                                      const analysis::search::Outcome& outcome) {
@@ -46,17 +43,21 @@ std::vector<tuning::Row> proven_rows(const TuneContext& context,
       {context.request.ranks, std::max(workload::nccl_machine(context.request).nodes, 1)});
 }
 
-double expected_end_s(const workload::PlanRequest& defaults) {
+} // namespace
+
+double expected_end_s(const workload::PlanRequest& defaults, const analysis::search::Space& space) {
   const auto plan = workload::make_plan(defaults);
   if (!plan)
     return 0;
-  double ns = 3 * k_proof_blocks * workload::expected_ns(*plan);
+  const model::TrialSpec& trial = plan->trials.front();
+  const bool has_other_form =
+      std::ranges::any_of(space.parameters, &analysis::search::Parameter::in_process);
+  double ns = has_other_form ? k_trials_of_delivery * workload::expected_trial_ns(trial) : 0;
   if (workload::wants_companions(workload::Proof::automatic, defaults.backend)) {
-    // Of the default, the settings and what clearly lost; two more in the proof.
-    constexpr int k_companions = 2 + static_cast<int>(analysis::tune::k_most_losers) + 2;
-    model::TrialSpec companion = plan->trials.front();
+    constexpr int k_companions = 2; // of the default and the finalist
+    model::TrialSpec companion = trial;
     workload::make_companion(companion, defaults.environment);
-    ns += k_companions * workload::expected_trial_ns(companion);
+    ns += (k_companions + (has_other_form ? 1 : 0)) * workload::expected_trial_ns(companion);
   }
   return ns / 1e9;
 }
@@ -144,24 +145,25 @@ tuning::Header TuneDelivery::header(const analysis::RatioTest* gain) const {
   return header;
 }
 
-workload::Plan TuneDelivery::proof_plan() const {
-  workload::Plan plan;
-  std::mt19937_64 random(*context_.options.seed);
-  const CandidateSettings none;
-  auto add = [&](const CandidateSettings* settings) -> model::TrialSpec& {
-    const int id = static_cast<int>(plan.trials.size());
-    return plan.trials.emplace_back(context_.trials.delivered(*settings, id));
+bool TuneDelivery::is_confirmed() const {
+  const CandidateSettings confirmed =
+      settings_of(context_.space, tuning_.outcome.settings.candidate);
+  return settings_.variables == confirmed.variables && settings_.step_options.empty();
+}
+
+std::vector<model::TrialSpec> TuneDelivery::proof_trials(int first_id) const {
+  std::vector<model::TrialSpec> trials;
+  if (is_confirmed())
+    return trials;
+  auto add = [&](const CandidateSettings& settings) -> model::TrialSpec& {
+    const int id = first_id + static_cast<int>(trials.size());
+    return trials.emplace_back(context_.trials.delivered(settings, id));
   };
-  for (int i = 0; i < k_proof_blocks; ++i) {
-    std::vector<const CandidateSettings*> order{&none, &none, &settings_};
-    std::ranges::shuffle(order, random);
-    for (const CandidateSettings* one : order)
-      add(one);
-  }
+  for (int i = 0; i < k_trials_of_delivery; ++i)
+    add(i % 2 == 0 ? settings_ : CandidateSettings{});
   if (workload::wants_companions(workload::Proof::automatic, context_.session.backend.name))
-    for (const CandidateSettings* one : {&none, &settings_})
-      workload::make_companion(add(one), context_.request.environment);
-  return plan;
+    workload::make_companion(add(settings_), context_.request.environment);
+  return trials;
 }
 
 void TuneDelivery::judge(const analysis::RunSummary& proof) {
@@ -171,9 +173,9 @@ void TuneDelivery::judge(const analysis::RunSummary& proof) {
     targets.push_back({cells[i].label,
                        base::value_or_throw(context_.cells.with(i, settings_.step_options)).label,
                        tuning_.space.targets[i].weight});
-  tuning_.proof = analysis::tune::prove_delivery(proof, targets);
-  tuning_.explanations = analysis::tune::explain_delivery(proof, targets);
-  tuning_.files.emplace_back(k_proof_file);
+  const std::string delivered = model::label_of(settings_.variables);
+  tuning_.proof = analysis::tune::prove_delivery(proof, targets, delivered);
+  tuning_.explanations = analysis::tune::explain_delivery(proof, targets, delivered);
 }
 
 Result<void> TuneDelivery::finish() {

@@ -24,8 +24,8 @@ struct TuneContext {
   TuneTrials& trials;
 };
 
-// What a search found, as all ranks of a job can take it: its settings, their proof in processes
-// of their own, and the files. Everything that it refers to must outlive it.
+// What a search found, as all ranks of a job can take it: its settings, their proof, and the files.
+// Everything that it refers to must outlive it.
 class TuneDelivery {
 public:
   // Chooses the settings from `tuning.outcome`. NCCL gets a tuner table for what differs by size;
@@ -35,10 +35,12 @@ public:
   static Result<TuneDelivery> make(const TuneContext& context, const model::TrialRecord* companion,
                                    analysis::tune::Tuning& tuning);
 
-  // Blocks of two trials with the default and one with the delivery, then a companion of each.
-  workload::Plan proof_plan() const;
+  // What completes the proof after the search's confirming trials, numbered from `first_id`: the
+  // delivery in turns with the default, and its companion. Nothing if the confirming trials ran the
+  // delivery itself.
+  std::vector<model::TrialSpec> proof_trials(int first_id) const;
 
-  // Judges the run of this plan. Sets `tuning.proof`.
+  // Judges the run of the confirming trials and of these. Sets `tuning.proof`.
   void judge(const analysis::RunSummary& proof);
 
   // If the delivery is recommended, writes it in every form that a job takes; else removes the
@@ -50,6 +52,8 @@ private:
       : context_(context), tuning_(tuning) {}
   Result<void> choose_with_table(const model::TrialRecord* companion);
   void choose_for_all();
+  // The search confirmed these settings just as they are delivered.
+  bool is_confirmed() const;
   tuning::Header header(const analysis::RatioTest* gain) const;
 
   TuneContext context_;
@@ -57,14 +61,8 @@ private:
   CandidateSettings settings_;
 };
 
-// Rows of a tuner table for what a search has proven. Only NCCL takes a table.
-std::vector<tuning::Row> proven_rows(const TuneContext& context,
-                                     const analysis::search::Space& space,
-                                     const analysis::search::Outcome& outcome);
-
-// How long the companions of the search and the proof take, in seconds; 0 if these defaults cannot
-// be planned.
-double expected_end_s(const workload::PlanRequest& defaults);
+// How long companions and proof_trials() take, in seconds; 0 if these defaults cannot be planned.
+double expected_end_s(const workload::PlanRequest& defaults, const analysis::search::Space& space);
 
 // The run file of the proof, in the folder.
 inline constexpr const char* k_proof_file = "proof.h5";

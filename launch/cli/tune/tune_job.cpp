@@ -9,6 +9,7 @@
 #include "analysis/report/replay_section.h"
 #include "analysis/report_value/report_writers.h"
 #include "analysis/tune/tuning_report.h"
+#include "base/clock.h"
 #include "base/console.h"
 #include "base/exit_code.h"
 #include "launch/cli/common/command_end.h"
@@ -16,6 +17,9 @@
 #include "workload/companions.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
 
 namespace ncclprobe::cli {
 
@@ -26,8 +30,6 @@ using workload::TuningScope;
 namespace {
 
 constexpr const char* k_search_file = "tune.h5";
-// Of the budget, for the search, however long the proof takes.
-constexpr double k_least_search_share = 0.5;
 
 double seconds(std::int64_t ns) {
   return static_cast<double>(ns) / 1e9;
@@ -121,12 +123,13 @@ Result<void> TuneJob::prepare() {
   tuning_.budget_s = seconds(options_.time_ns);
   tuning_.synthetic = session_.backend.name == "synthetic";
   tuning_.folder = options_.folder;
+  end_s_ = expected_end_s(request_, tuning_.space);
   search_.emplace(
       tuning_.space,
       analysis::search::Options{
           .min_gain = options_.min_gain,
-          .budget_s = std::max(tuning_.budget_s - expected_end_s(request_),
-                               k_least_search_share * tuning_.budget_s),
+          .budget_s = tuning_.budget_s,
+          .end_s = [this] { return end_s_ * trials_->slowness(); },
           .expected_s = [this](const TrialRequest& one) { return trials_->expected_s(one); },
           .seed = *options_.seed});
   return {};
@@ -146,47 +149,100 @@ int TuneJob::show_report(int exit_code) const {
 }
 
 std::vector<model::TrialSpec> TuneJob::ask() {
+  std::vector<TrialRequest> requests = search_->next();
+  if (part_ == Part::search) {
+    const bool ends =
+        requests.empty() || requests.front().stage == analysis::search::Stage::confirm;
+    if (!ends)
+      return specs_of(requests);
+    to_confirm_ = std::move(requests);
+    return companions_of(losers_to_show());
+  }
+  return requests.empty() ? deliver() : specs_of(requests);
+}
+
+std::vector<model::TrialSpec> TuneJob::specs_of(const std::vector<TrialRequest>& all) {
   std::vector<model::TrialSpec> specs;
-  for (const TrialRequest& request : search_->next()) {
+  for (const TrialRequest& request : all) {
     asked_.emplace(next_id_, request);
     specs.push_back(trials_->trial(request, next_id_++));
   }
-  if (specs.empty() && shown_.empty()) {
-    shown_ = candidates_to_show();
-    for (const Candidate& one : shown_) {
-      specs.push_back(trials_->delivered(settings_of(settings_, one), next_id_++));
-      workload::make_companion(specs.back(), request_.environment);
-    }
+  return specs;
+}
+
+std::vector<model::TrialSpec> TuneJob::companions_of(const std::vector<Candidate>& candidates) {
+  std::vector<model::TrialSpec> specs;
+  if (!workload::wants_companions(workload::Proof::automatic, session_.backend.name))
+    return specs;
+  for (const Candidate& one : candidates) {
+    companion_of_.insert_or_assign(next_id_, one);
+    specs.push_back(trials_->delivered(settings_of(settings_, one), next_id_++));
+    workload::make_companion(specs.back(), request_.environment);
   }
   return specs;
+}
+
+std::vector<model::TrialSpec> TuneJob::deliver() {
+  part_ = Part::delivery;
+  tuning_.outcome = search_->outcome();
+  const auto at = std::ranges::find(shown_, tuning_.outcome.settings.candidate) - shown_.begin();
+  const model::TrialRecord* companion =
+      at < std::ssize(companions_) ? &companions_[static_cast<std::size_t>(at)] : nullptr;
+  auto delivery = TuneDelivery::make(context(), companion, tuning_);
+  if (!delivery) {
+    exit_code_ = give_up(delivery.error());
+    return {};
+  }
+  if (tuning_.delivered.empty())
+    return {};
+  delivery_.emplace(std::move(*delivery));
+  return delivery_->proof_trials(next_id_);
 }
 
 TuneContext TuneJob::context() {
   return {world_, session_, options_, request_, settings_, *cells_, *trials_};
 }
 
-std::vector<Candidate> TuneJob::candidates_to_show() {
-  if (!workload::wants_companions(workload::Proof::automatic, session_.backend.name))
-    return {};
-  const analysis::search::Outcome outcome = search_->outcome();
-  const bool has_rows = !proven_rows(context(), tuning_.space, outcome).empty();
-  std::vector<Candidate> all = analysis::tune::clear_losers(outcome, options_.min_gain);
-  const bool has_losers = !all.empty();
-  // NCCL's estimates are those of the delivered settings.
-  if (has_rows && outcome.settings.proven)
-    all.push_back(outcome.settings.candidate);
-  if (has_losers || has_rows)
+// They come after the default.
+std::vector<Candidate> TuneJob::losers_to_show() {
+  constexpr double k_short_s = 120; // then all the time is for finding what is faster
+  std::vector<Candidate> all;
+  if (tuning_.budget_s >= k_short_s)
+    all = analysis::tune::clear_losers(search_->outcome(), options_.min_gain);
+  if (!all.empty())
     all.insert(all.begin(), default_candidate(tuning_.space));
   return all;
 }
 
+// The default and the settings that are confirmed with it.
+std::vector<Candidate> TuneJob::finalists() const {
+  std::set<Candidate> all;
+  for (const TrialRequest& request : to_confirm_)
+    all.insert(request.process);
+  return {all.begin(), all.end()};
+}
+
 std::vector<model::TrialSpec> TuneJob::learn(const model::TrialRecord& trial) {
+  const std::int64_t now_ns = base::monotonic_ns();
+  const std::int64_t since_last_ns = now_ns - std::exchange(last_end_ns_, now_ns);
   if (trial.spec.purpose == model::Purpose::companion) {
-    companions_.push_back(trial);
+    const auto of = companion_of_.find(trial.spec.id);
+    if (of != companion_of_.end() && std::ranges::find(shown_, of->second) == shown_.end()) {
+      shown_.push_back(of->second);
+      companions_.push_back(trial);
+    }
     return {};
   }
+  analysis::search::TrialResult result = TuneTrials::result(trial);
+  if (part_ == Part::delivery) {
+    for (const analysis::search::CellResult& cell : result.cells)
+      exit_code_ = std::max(exit_code_, exit_code_of_default(cell.outcome));
+    return {};
+  }
+  // A trial starts while the one before it ends, so its own time counts some of it twice.
+  if (since_last_ns < now_ns)
+    result.seconds = seconds(since_last_ns);
   const auto asked = asked_.find(trial.spec.id);
-  const analysis::search::TrialResult result = TuneTrials::result(trial);
   for (std::size_t i = 0; i < result.cells.size(); ++i) {
     const auto& [target, candidate] = asked->second.cells[i];
     if (const auto times =
@@ -236,27 +292,26 @@ Job TuneJob::job() {
   return job;
 }
 
+// Confirming in fresh processes is the proof. Where the delivery has another form, it is measured
+// too.
 std::optional<Job> TuneJob::proof_job() {
-  tuning_.outcome = search_->outcome();
-  const auto at = std::ranges::find(shown_, tuning_.outcome.settings.candidate) - shown_.begin();
-  const model::TrialRecord* companion =
-      at < std::ssize(companions_) ? &companions_[static_cast<std::size_t>(at)] : nullptr;
-  auto delivery = TuneDelivery::make(context(), companion, tuning_);
-  if (!delivery) {
-    exit_code_ = give_up(delivery.error());
+  if (to_confirm_.empty())
     return std::nullopt;
-  }
-  delivery_.emplace(std::move(*delivery));
-  if (tuning_.delivered.empty())
-    return std::nullopt;
+  part_ = Part::confirm;
+  next_id_ = 0; // in a file of its own
+  companion_of_.clear();
   Job job;
   job.options = options_writing(k_proof_file);
   job.can_be_resumed = false;
   job.plan = [this]() -> Result<workload::Plan> {
-    workload::Plan plan = delivery_->proof_plan();
+    workload::Plan plan;
+    plan.trials = companions_of(finalists());
+    std::ranges::move(specs_of(to_confirm_), std::back_inserter(plan.trials));
+    plan.pinned = tuning_.pinned;
     plan.captured = cells_->captured();
     return plan;
   };
+  job.more = [this](const model::TrialRecord& trial) { return learn(trial); };
   job.conclude = [this](const analysis::RunSummary& run, const auto&, int exit_code) {
     return conclude(&run, exit_code);
   };
@@ -268,7 +323,9 @@ int TuneJob::conclude(const analysis::RunSummary* proof, int exit_code) {
   tuning_.choices = analysis::tune::choices_of(companions_, shown_, cells_->labels());
   tuning_.measured = true;
   tuning_.files.insert(tuning_.files.begin(), k_search_file);
-  if (proof) {
+  if (proof)
+    tuning_.files.emplace_back(k_proof_file);
+  if (proof && delivery_) {
     delivery_->judge(*proof);
     for (const analysis::Finding& one : analysis::replay_caution(analysis::RunFigures(*proof)))
       tuning_.notes.push_back(in_words(one));
@@ -277,9 +334,9 @@ int TuneJob::conclude(const analysis::RunSummary* proof, int exit_code) {
     if (auto finished = delivery_->finish(); !finished)
       return give_up(finished.error());
   // Failures of the search's trials are those of candidates, if all that it asked for has run.
-  const bool of_candidates =
-      !proof && asked_.empty() &&
-      (exit_code == base::k_exit_some_failed || exit_code == base::k_exit_wrong_data);
+  // exit_code_ has those of the default and of the delivery.
+  const bool of_candidates = asked_.empty() && (exit_code == base::k_exit_some_failed ||
+                                                exit_code == base::k_exit_wrong_data);
   return show_report(std::max(exit_code_, of_candidates ? base::k_exit_ok : exit_code));
 }
 

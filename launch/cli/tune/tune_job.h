@@ -32,10 +32,18 @@ private:
   workload::TuningGround ground() const;
   analysis::search::Space space();
 
+  // What to run next: the search's requests, then what the present job needs at its end.
   std::vector<model::TrialSpec> ask();
+  std::vector<model::TrialSpec> specs_of(const std::vector<analysis::search::TrialRequest>& all);
+  // Their companions, if the backend has any.
+  std::vector<model::TrialSpec>
+  companions_of(const std::vector<analysis::search::Candidate>& candidates);
+  // Chooses the settings from what was confirmed. Returns the trials that complete their proof.
+  std::vector<model::TrialSpec> deliver();
   TuneContext context(); // once prepared
-  // Candidates whose choices the report shows, or whose estimates a table needs.
-  std::vector<analysis::search::Candidate> candidates_to_show();
+  // Candidates whose choices by the library the report shows.
+  std::vector<analysis::search::Candidate> losers_to_show();
+  std::vector<analysis::search::Candidate> finalists() const;
   std::vector<model::TrialSpec> learn(const model::TrialRecord& trial);
   std::optional<Job> proof_job();
 
@@ -52,11 +60,17 @@ private:
   analysis::tune::Tuning tuning_;
   std::optional<TuneTrials> trials_;
   std::optional<analysis::search::Search> search_;
-  std::optional<TuneDelivery> delivery_;                // once the search is over
+  std::optional<TuneDelivery> delivery_;                // once the search has proven something
   std::map<int, analysis::search::TrialRequest> asked_; // by trial, not learned yet
-  // The search's last trials, with NCCL's log, and what they ran.
+  // Trials with NCCL's log, and what they ran: each candidate once.
+  std::map<int, analysis::search::Candidate> companion_of_; // by trial
   std::vector<model::TrialRecord> companions_;
   std::vector<analysis::search::Candidate> shown_;
+  // The search's first confirming trials. They and all that follow are the proof's job.
+  std::vector<analysis::search::TrialRequest> to_confirm_;
+  enum class Part { search, confirm, delivery } part_ = Part::search;
+  std::int64_t last_end_ns_ = 0; // of a trial, by base::monotonic_ns()
+  double end_s_ = 0;             // expected_end_s()
   int next_id_ = 0;
   int exit_code_ = 0; // of what went wrong, apart from candidates
 };

@@ -109,7 +109,7 @@ double TuneTrials::planned_s(const TrialRequest& request) const {
 }
 
 double TuneTrials::expected_s(const TrialRequest& request) const {
-  return planned_s(request) * (planned_s_ > 0 ? spent_s_ / planned_s_ : 1);
+  return planned_s(request) * slowness();
 }
 
 void TuneTrials::learn(const TrialRequest& request, const TrialResult& result) {

@@ -39,6 +39,8 @@ public:
              const analysis::search::TrialResult& result);
   // How long it will take, in seconds.
   double expected_s(const analysis::search::TrialRequest& request) const;
+  // How much longer trials took than planned (workload/expected_time.h).
+  double slowness() const { return planned_s_ > 0 ? spent_s_ / planned_s_ : 1; }
 
   // `trial` ran what a request asks for.
   static analysis::search::TrialResult result(const model::TrialRecord& trial);

@@ -48,8 +48,9 @@ Tally tally_of(std::size_t surface_index, int seeds, Strategy strategy) {
     const double slower = std::exp(chosen_log_time(surface, outcome) - grid.best) - 1;
     tally.name = surface.name;
     ++tally.tunes;
-    tally.good += slower <= k_within && outcome.seconds <= budget_s + 1e-6;
-    tally.share = std::max(tally.share, outcome.seconds / grid.seconds);
+    const double seconds = outcome.seconds + end_s(surface);
+    tally.good += slower <= k_within && seconds <= budget_s + 1e-6;
+    tally.share = std::max(tally.share, seconds / grid.seconds);
     tally.worst = std::max(tally.worst, slower);
     tally.grid_s = grid.seconds;
   }

@@ -43,7 +43,10 @@ private:
   double seconds_ = 0;
 };
 
-// Runs a search to its end.
+// What completes the proof after a search, in seconds: companions, and the delivery as a tuner
+// table.
+double end_s(const Surface& surface);
+// Runs a search to its end. The budget of `options` is for the proof, too.
 Outcome run_search(const Surface& surface, Options options, std::uint64_t seed);
 
 // What all combinations of a surface would take, each in five fresh processes, with all in-process

@@ -52,7 +52,7 @@ TEST_CASE("the library's choices by default and as delivered are those of the co
   add_companion(run, {}, "RING", 24);
   add_companion(run, {{"NCCL_MIN_CTAS", "32"}}, "NVLS", 16);
   const model::CellLabel label = reduce_cell().label;
-  const auto explained = explain_delivery(run, {{label, label, 1}});
+  const auto explained = explain_delivery(run, {{label, label, 1}}, "NCCL_MIN_CTAS=32");
   REQUIRE(explained.size() == 1);
   CHECK(explained[0].of_default.uses == std::vector<Use>{{"RING", "SIMPLE", 24}});
   CHECK(explained[0].of_delivery.uses == std::vector<Use>{{"NVLS", "SIMPLE", 16}});

@@ -13,6 +13,7 @@ using support::RunBuilder;
 
 namespace {
 
+constexpr const char* k_delivered = "NCCL_MIN_CTAS=32";
 constexpr std::uint64_t k_small = 1 << 20;
 constexpr std::uint64_t k_large = 4 << 20;
 
@@ -52,7 +53,7 @@ std::vector<ProvenTarget> targets(double weight_of_large = 1) {
 } // namespace
 
 TEST_CASE("a delivery that is faster everywhere is proven, with the mean of the targets") {
-  const DeliveryProof proof = prove_delivery(run_with({1.1, 1.1}), targets());
+  const DeliveryProof proof = prove_delivery(run_with({1.1, 1.1}), targets(), k_delivered);
   REQUIRE(proof.all);
   CHECK(proof.all->ratio == Approx(1.1).epsilon(1e-3));
   CHECK(proof.default_processes == 10);
@@ -63,25 +64,25 @@ TEST_CASE("a delivery that is faster everywhere is proven, with the mean of the 
 }
 
 TEST_CASE("weights decide how much a target counts") {
-  const DeliveryProof proof = prove_delivery(run_with({1.0, 1.21}), targets(3));
+  const DeliveryProof proof = prove_delivery(run_with({1.0, 1.21}), targets(3), k_delivered);
   CHECK(proof.all->ratio == Approx(std::pow(1.21, 0.75)).epsilon(1e-3));
 }
 
 TEST_CASE("a delivery that makes one target slower is not proven, whatever the others gain") {
-  const DeliveryProof proof = prove_delivery(run_with({1.5, 0.9}), targets());
+  const DeliveryProof proof = prove_delivery(run_with({1.5, 0.9}), targets(), k_delivered);
   CHECK(proof.all->interval.low > 1);
   CHECK_FALSE(proof.holds());
 }
 
 TEST_CASE("equal times prove nothing") {
-  CHECK_FALSE(prove_delivery(run_with({1, 1}), targets()).holds());
+  CHECK_FALSE(prove_delivery(run_with({1, 1}), targets(), k_delivered).holds());
 }
 
 TEST_CASE("wrong data under the delivery disproves it") {
   model::Run run = run_with({1.2, 1.2});
   run.trials[1].cells[0].check.wrong = 3;
   CHECK(run.trials[1].spec.label() == "NCCL_MIN_CTAS=32");
-  const DeliveryProof proof = prove_delivery(run, targets());
+  const DeliveryProof proof = prove_delivery(run, targets(), k_delivered);
   CHECK(proof.wrong_data);
   CHECK_FALSE(proof.holds());
 }
@@ -91,10 +92,37 @@ TEST_CASE("a target that no process measured under the delivery is not proven") 
   for (model::TrialRecord& trial : run.trials)
     if (!trial.spec.is_default())
       trial.cells[1] = support::make_record(model::OutcomeKind::crashed, "signal 11");
-  const DeliveryProof proof = prove_delivery(run, targets());
+  const DeliveryProof proof = prove_delivery(run, targets(), k_delivered);
   CHECK_FALSE(proof.all);
   CHECK_FALSE(proof.each[1]);
   CHECK_FALSE(proof.holds());
+}
+
+TEST_CASE("cells of confirming trials that ran something else do not count") {
+  model::Run run = run_with({1.1, 1.1});
+  RunBuilder others(2);
+  auto with_values = [](std::uint64_t bytes) {
+    model::Cell cell = support::make_cell("all_reduce", bytes);
+    cell.settings = {{"algorithm", "Tree"}};
+    return cell;
+  };
+  for (const std::vector<model::Setting>& settings :
+       {std::vector<model::Setting>{}, {{"NCCL_MIN_CTAS", "32"}}, {{"NCCL_MIN_CTAS", "16"}}}) {
+    auto trial = others.trial(settings);
+    for (std::uint64_t bytes : {k_small, k_large})
+      trial.cell(with_values(bytes), support::make_record(2, 1000));
+  }
+  auto other_process = others.trial({{"NCCL_MIN_CTAS", "16"}});
+  other_process.cell("all_reduce", k_small, 1000).cell("all_reduce", k_large, 1000);
+  const model::Run more = others;
+  for (model::TrialRecord trial : more.trials) {
+    trial.spec.id += static_cast<int>(run.trials.size());
+    run.trials.push_back(std::move(trial));
+  }
+  const DeliveryProof proof = prove_delivery(run, targets(), k_delivered);
+  CHECK(proof.all->ratio == Approx(1.1).epsilon(1e-3));
+  CHECK(proof.default_processes == 10);
+  CHECK(proof.delivery_processes == 5);
 }
 
 TEST_CASE("a training step is found under the label that the delivery gives it") {
@@ -112,7 +140,7 @@ TEST_CASE("a training step is found under the label that the delivery gives it")
     run.trial().cell(usual, support::make_record(2, 1'000'000 + 1000 * process));
     run.trial().cell(larger, support::make_record(2, 900'000 + 1000 * process));
   }
-  const DeliveryProof proof = prove_delivery(run, {{usual.label, larger.label, 1}});
+  const DeliveryProof proof = prove_delivery(run, {{usual.label, larger.label, 1}}, "default");
   CHECK(proof.default_processes == 5);
   CHECK(proof.delivery_processes == 5);
   CHECK(proof.holds());
