@@ -93,6 +93,11 @@ Report tuner_check_report(const std::filesystem::path& path, const tuning::Table
   section.add("",
               "To use it, set NCCL_TUNER_PLUGIN to libncclprobe-tuner.so on all ranks, and:", 0);
   section.blocks.emplace_back(Code{{fmt::format("export NCCLPROBE_TUNER_TABLE='{}'", reference)}});
+  section.add("",
+              "NCCL goes on silently without a plugin that it cannot load. With both variables, "
+              "this tries the plugin and the table on every rank:",
+              0);
+  section.blocks.emplace_back(Code{{"mpirun -np 8 ncclprobe doctor"}});
   return {.sections = {section},
           .data = {{"schema", "ncclprobe.tuner_check"},
                    {"schema_version", 1},
