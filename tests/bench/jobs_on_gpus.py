@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+"""What `ncclprobe record`, `report`, `replay` and `--what-if` say of PyTorch jobs (training_job.py), beside what the jobs say of
+themselves: what recording costs, how a step divides, who holds a job up, whether a replay is as long, and what a disturbance costs.
+
+    tests/bench/jobs_on_gpus.py --bin build/nvidia/bin cost split planted replay what-if hang      # 2 GPUs, about 12 minutes
+    tests/bench/jobs_on_gpus.py --bin build/nvidia/bin --rounds 2 --models encoder cost
+
+Runs of the two sides are in turns, in random order. Each figure is printed as soon as it is known. Needs PyTorch with CUDA, torchrun,
+mpirun and two GPUs; exit code 77 where they are missing.
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import random
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+JOB = pathlib.Path(__file__).with_name("training_job.py")
+RANKS = 2
+# Model, batch. The small batch is bound by its launches.
+MODELS = {"encoder": ("encoder", 16), "small": ("encoder", 2), "vit_l_16": ("vit_l_16", 32), "two_groups": ("two_groups", 16)}
+# Plant, and the causes that name it.
+PLANTS = {"host:1:3": {"host"}, "computing:1:4": {"computing"}, "loader:1:3": {"host"}, "copies:1:256": {"copies"},
+          "link:1:4096": {"transfer", "slow_link", "slow_transfers"}}
+HELD_UP_EVERY = 5
+
+
+class Bench:
+    def __init__(self, options, folder):
+        self.options, self.folder, self.captures = options, pathlib.Path(folder), 0
+        self.ncclprobe = str(options.bin / "ncclprobe")
+
+    def job(self, name, *more, steps=60):
+        model, batch = MODELS[name]
+        return ["torchrun", "--standalone", f"--nproc-per-node={RANKS}", str(JOB), "--model", model, "--batch", str(batch),
+                "--steps", str(steps), *more]
+
+    def run(self, command, **environment):
+        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, env={**os.environ, **environment},
+                              timeout=self.options.timeout)
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(map(str, command))} ended with {done.returncode}: {done.stderr[-800:]}")
+        return done.stdout
+
+    def of_job(self, command, **environment):
+        """The line of JSON of a job, which may stand behind lines of others."""
+        lines = [line for line in self.run(command, **environment).splitlines() if line.startswith('{"torch"')]
+        return json.loads(lines[-1])
+
+    def record(self, name, *recording, job=(), steps=60, **environment):
+        """What the job says, and the folder of its capture."""
+        self.captures += 1
+        folder = self.folder / f"job-{self.captures}"
+        said = self.of_job([self.ncclprobe, "record", "-q", "-o", str(folder), *recording, "--", *self.job(name, *job, steps=steps)],
+                           **environment)
+        return said, folder
+
+    def report(self, capture, *more):
+        return json.loads(self.run([self.ncclprobe, "report", str(capture), "--format", "json", *more]))
+
+
+def step_ms(said):
+    """The median step of a job: the mean over ranks of their medians."""
+    return statistics.mean(statistics.median(rank["step_ms"]) for rank in said["ranks"])
+
+
+def mean_step_ms(said):
+    return statistics.mean(statistics.mean(rank["step_ms"]) for rank in said["ranks"])
+
+
+def ratio_with_interval(of, to):
+    """Geometric mean of the ratios of pairs, with 1.96 standard errors; without an interval from one pair."""
+    logs = [math.log(a / b) for a, b in zip(of, to)]
+    mean = statistics.mean(logs)
+    error = 1.96 * statistics.stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else math.nan
+    return math.exp(mean), math.exp(mean - error), math.exp(mean + error)
+
+
+def division_of_report(report):
+    """Milliseconds a step, means over ranks, of the kind with the most steps: as training_job.py's profile has them."""
+    cell = max(report["job"]["kinds"], key=lambda kind: kind["steps"])["cell"]
+    of_ranks = [one for rank in report["ranks"] for one in rank["cells"] if one["cell"] == cell]
+    per_step = [1e-6 / one["steps"] for one in of_ranks]
+    exposed = [one["exposed_wait_ns"] + one["exposed_transfer_ns"] for one in of_ranks]
+    return {"computing_ms": statistics.mean(one["compute_ns"] * per for one, per in zip(of_ranks, per_step)),
+            "hidden_ms": statistics.mean(one["hidden_ns"] * per for one, per in zip(of_ranks, per_step)),
+            "exposed_ms": statistics.mean(ns * per for ns, per in zip(exposed, per_step))}
+
+
+def cost(bench, name):
+    variants = {"alone": None, "record": [], "record --cuda": ["--cuda"], "record --cuda, all steps": ["--cuda", "--steps", "1000"]}
+    times = {variant: [] for variant in variants}
+    for _ in range(bench.options.rounds):
+        for variant in random.sample(list(variants), len(variants)):
+            recording = variants[variant]
+            said = bench.of_job(bench.job(name, steps=120)) if recording is None else bench.record(name, *recording, steps=120)[0]
+            times[variant].append(mean_step_ms(said))
+    for variant, of in times.items():
+        ratio, low, high = ratio_with_interval(of, times["alone"])
+        print(f"cost       {name:10} {variant:26} {statistics.median(of):8.2f} ms a step   {ratio:.4f} [{low:.4f}, {high:.4f}]", flush=True)
+
+
+def split(bench, name):
+    theirs, ours, steps = [], [], 30
+    for _ in range(bench.options.rounds):
+        said = bench.of_job(bench.job(name, "--profile", str(steps)))
+        theirs.append({key: statistics.mean(rank[key] for rank in said["ranks"]) for key in said["ranks"][0]})
+        _, capture = bench.record(name, "--cuda", "--steps", "1000", steps=steps)
+        report = bench.report(capture)
+        ours.append(division_of_report(report))
+        kind = max(report["job"]["kinds"], key=lambda one: one["steps"])
+        print(f"steps      {name:10} {kind['steps']} steps of {kind['operations']} operations found, in {steps} + 10 steps; "
+              f"{report['job']['operations_in_steps']} of {report['job']['operations']} operations are in steps", flush=True)
+    for key in theirs[0]:
+        a, b = (statistics.median(one[key] for one in side) for side in (ours, theirs))
+        print(f"split      {name:10} {key:26} {a:8.3f} ms, PyTorch's profiler {b:8.3f} ms, ratio {a / b if b else math.nan:.4f}", flush=True)
+
+
+def planted(bench, name):
+    for plant, causes in PLANTS.items():
+        _, capture = bench.record(name, "--cuda", "--steps", "5", "--every", "5", job=("--plant", plant, "--every", str(HELD_UP_EVERY)))
+        report = bench.report(capture)
+        hold_ups = sorted(report["job_causes"]["hold_ups"] or [], key=lambda one: -(one["excess_ns"] or 0))
+        first = hold_ups[0] if hold_ups else None
+        found = first and first["cause"] in causes and (first["cause_rank"] == 1 or plant.startswith("link"))
+        said = f"{first['cause']} of rank {first['cause_rank']}, {first['excess_ns'] / 1e6:.2f} ms a step" if first else "nothing"
+        print(f"planted    {name:10} {plant:26} named first: {said}   {'right' if found else 'WRONG'}", flush=True)
+
+
+def replay_times(bench, capture, *more):
+    file = bench.folder / "replay.h5"
+    bench.run(["mpirun", "-np", str(RANKS), bench.ncclprobe, "replay", str(capture), "-q", "--repeat", "3", "--force", "-o", str(file), *more])
+    return json.loads(bench.run([bench.ncclprobe, "report", str(file), "--format", "json"]))
+
+
+def replay(bench, name):
+    said, capture = bench.record(name, "--cuda", "--steps", "5", "--every", "5")
+    for one in replay_times(bench, capture)["replay"]["times"]:
+        print(f"replay     {name:10} {one['quantity']:26} captured {one['captured_ns'] / 1e6:8.3f} ms, replayed "
+              f"{one['replayed_ns'] / 1e6:8.3f} ms, ratio {one['ratio']:.4f}", flush=True)
+    for variable, value in (("NCCL_P2P_DISABLE", "1"), ("NCCL_MAX_CTAS", "1")):
+        of_job = ratio_with_interval(*zip(*[(step_ms(bench.of_job(bench.job(name), **{variable: value})), step_ms(bench.of_job(bench.job(name))))
+                                            for _ in range(bench.options.rounds)]))
+        report = replay_times(bench, capture, "--set", f"{variable}={value}")
+        whole = {one["is_default"]: one["step_ms"] for one in report["steps"] if one["parts"] == "all"}
+        print(f"replay     {name:10} {variable}={value}: the job takes {of_job[0]:.3f}x as long [{of_job[1]:.3f}, {of_job[2]:.3f}], its replay "
+              f"{whole[False] / whole[True]:.3f}x", flush=True)
+
+
+def what_if(bench, name):
+    good = total = 0
+    for plant in list(PLANTS)[:4]:
+        for _ in range(bench.options.rounds):
+            usual = mean_step_ms(bench.of_job(bench.job(name)))
+            said, capture = bench.record(name, "--cuda", "--steps", "5", "--every", "5",
+                                         job=("--plant", plant, "--every", str(HELD_UP_EVERY)))
+            seen = mean_step_ms(said) - usual
+            answers = bench.report(capture, "--what-if", "rank:1=median")["job_causes"]["what_if"]
+            answer = max(answers, key=lambda one: one["operations"])
+            low, high = (ns / 1e6 for ns in answer["gain_interval_ns"])
+            total += 1
+            good += low <= seen <= high
+            print(f"what-if    {name:10} {plant:26} predicted gain {answer['gain_ns'] / 1e6:7.3f} ms [{low:.3f}, {high:.3f}], seen {seen:7.3f} ms",
+                  flush=True)
+    print(f"what-if    {name:10} {good} of {total} gains are in their interval", flush=True)
+
+
+def hang(bench, name):
+    bench.captures += 1
+    folder = bench.folder / f"job-{bench.captures}"
+    job = subprocess.Popen([bench.ncclprobe, "record", "-q", "-o", str(folder), "--", *bench.job(name, "--plant", "mismatch:1:20")],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        time.sleep(bench.options.hang_after)
+        done = subprocess.run([bench.ncclprobe, "hang", str(folder)], capture_output=True, text=True, timeout=60)
+        print("\n".join(f"hang       {line}" for line in done.stdout.splitlines()[:12]), flush=True)
+    finally:
+        job.terminate() # torchrun ends its workers
+        try:
+            job.wait(60)
+        except subprocess.TimeoutExpired:
+            os.killpg(job.pid, signal.SIGKILL)
+            job.wait()
+
+
+PARTS = {"cost": cost, "split": split, "planted": planted, "replay": replay, "what-if": what_if, "hang": hang}
+
+
+def missing():
+    for program in ("mpirun", "torchrun"):
+        if not shutil.which(program):
+            return f"{program} is not installed"
+    try:
+        import torch
+    except ImportError:
+        return "PyTorch is not installed"
+    return "" if torch.cuda.device_count() >= RANKS else f"PyTorch finds {torch.cuda.device_count()} GPUs, and {RANKS} are needed"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="+", choices=list(PARTS))
+    parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of ncclprobe")
+    parser.add_argument("--models", default="encoder,vit_l_16", help=f"of {', '.join(MODELS)}")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--timeout", type=float, default=120, help="seconds for one program")
+    parser.add_argument("--hang-after", type=float, default=25, help="seconds until the job that hangs is looked at")
+    parser.add_argument("--keep", type=pathlib.Path, help="keep the captures in this folder")
+    options = parser.parse_args()
+    if why := missing():
+        print(f"skipped: {why}", file=sys.stderr)
+        return 77
+    failed = False
+    with tempfile.TemporaryDirectory() as temporary:
+        bench = Bench(options, options.keep or temporary)
+        bench.folder.mkdir(parents=True, exist_ok=True)
+        for part in options.parts:
+            for name in options.models.split(","):
+                try: # one failure must not cost the other figures
+                    PARTS[part](bench, name)
+                except (RuntimeError, subprocess.TimeoutExpired, KeyError, IndexError, ValueError, TypeError) as problem:
+                    failed = True
+                    print(f"{part:10} {name:10} failed: {problem!r}"[:1000], flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
