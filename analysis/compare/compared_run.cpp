@@ -23,7 +23,7 @@ ComparedRun compared_run(const RunSummary& run, std::string name) {
   out.synthetic = is_synthetic(run);
   out.facts = facts_of(run);
   const std::vector<SettingResult> results = setting_results(run);
-  for (const auto& floor : judge(results).floors)
+  for (const auto& floor : noise_floors(results))
     out.floors.push_back(floor ? std::optional(floor->ratio) : std::nullopt);
   for (const SettingResult& result : results)
     out.cells.push_back({{result.label, result.ranks, result.timing_mode, result.setting},

@@ -66,9 +66,10 @@ std::string undecided_in_words(const RunComparison& comparison) {
   for (const auto& [reason, cells] : cells_by_reason)
     texts.push_back(count_of(cells, "cell", "cells") + ": " + in_words(reason));
   std::string text = join(texts, "; ") + ".";
-  if (const std::string needed = needed_in_words(comparison.basis, comparison.repeats());
-      !needed.empty())
-    text += fmt::format(" {} would decide it.", needed);
+  if (const std::string needed = needed_in_words(comparison, comparison.repeats()); !needed.empty())
+    text += fmt::format(" It takes {}.", needed);
+  else if (cells_by_reason.contains(Reason::no_noise_floor))
+    text += " A baseline (--against) or runs in turns (--interleave) can decide it.";
   return text;
 }
 
@@ -331,7 +332,7 @@ Report report_of(const JudgedComparison& one) {
   if (!one.gates.empty()) {
     Section section{"gates", "Gates", {View{gates}}};
     for (const GateResult& gate : one.gates)
-      if (const std::string why = why_in_words(gate, comparison.basis); !why.empty())
+      if (const std::string why = why_in_words(gate, comparison); !why.empty())
         section.blocks.push_back(Text{"", gate.gate.text + ": " + why, 2});
     report.sections.push_back(std::move(section));
   }
@@ -406,12 +407,11 @@ std::vector<JUnitSuite> comparison_tests(const std::vector<JudgedComparison>& co
     const RunComparison& comparison = one.comparison;
     JUnitSuite suite{"ncclprobe compare: " + comparison.a + " with " + comparison.b, {}};
     for (const GateResult& gate : one.gates)
-      suite.cases.push_back({gate.gate.text,
-                             gate.verdict == GateVerdict::passed ? State::passed : State::failed,
-                             std::string(base::to_string(gate.verdict)),
-                             gate.verdict == GateVerdict::regression && gate.mean
-                                 ? change_in_words(*gate.mean)
-                                 : why_in_words(gate, comparison.basis)});
+      suite.cases.push_back(
+          {gate.gate.text, gate.verdict == GateVerdict::passed ? State::passed : State::failed,
+           std::string(base::to_string(gate.verdict)),
+           gate.verdict == GateVerdict::regression && gate.mean ? change_in_words(*gate.mean)
+                                                                : why_in_words(gate, comparison)});
     if (one.gates.empty()) {
       const Conclusion conclusion = comparison.conclusion;
       const bool is_open =

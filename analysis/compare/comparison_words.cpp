@@ -126,23 +126,24 @@ std::string change_in_words(const Decision& one) {
   return text;
 }
 
-std::string needed_in_words(Basis basis, const std::optional<int>& repeats) {
+std::string needed_in_words(const RunComparison& comparison, const std::optional<int>& repeats) {
   if (!repeats)
     return "";
   const auto count = static_cast<std::size_t>(*repeats);
-  switch (basis) {
+  switch (comparison.basis) {
   case Basis::two_runs:
     return count_of(count, "process", "processes") + " of each";
   case Basis::baseline:
-    return count_of(count, "run", "runs") +
-           fmt::format(" in the baseline and {} new {}", count, count == 1 ? "one" : "ones");
+    return fmt::format("{} in the baseline (now {}) and {} (now {})",
+                       count_of(count, "run", "runs"), comparison.runs_a,
+                       count_of(count, "new run", "new runs"), comparison.runs_b);
   case Basis::interleaved:
-    return count_of(count, "pair", "pairs");
+    return fmt::format("{} (now {})", count_of(count, "pair", "pairs"), comparison.runs_a);
   }
   return "";
 }
 
-std::string why_in_words(const GateResult& result, Basis basis) {
+std::string why_in_words(const GateResult& result, const RunComparison& comparison) {
   switch (result.reason) {
   case GateReason::none:
     return "";
@@ -175,8 +176,8 @@ std::string why_in_words(const GateResult& result, Basis basis) {
       text += fmt::format(": only a difference of {} would show",
                           percent_above(*result.mean->detectable));
   }
-  if (const std::string needed = needed_in_words(basis, result.mean->repeats); !needed.empty())
-    text += "; " + needed + " would decide it";
+  if (const std::string needed = needed_in_words(comparison, result.mean->repeats); !needed.empty())
+    text += "; it takes " + needed;
   return text;
 }
 

@@ -23,10 +23,11 @@ std::string in_words(const CellKey& key);
 // "-3.1% (95%: -4.0% to -2.2%)", of the speed.
 std::string change_in_words(const Decision& one);
 
-// What more would decide it: "9 runs in the baseline and 9 new ones"; empty if nothing is known.
-std::string needed_in_words(Basis basis, const std::optional<int>& repeats);
+// What it takes to decide it: "9 runs in the baseline (now 5) and 9 new runs (now 1)"; empty if
+// nothing is known.
+std::string needed_in_words(const RunComparison& comparison, const std::optional<int>& repeats);
 
 // Why a gate has its verdict; empty if it passed.
-std::string why_in_words(const GateResult& result, Basis basis);
+std::string why_in_words(const GateResult& result, const RunComparison& comparison);
 
 } // namespace ncclprobe::analysis::compare

@@ -48,12 +48,13 @@ struct Arms {
   NoiseFloors floors;
 };
 
+// Of the default, or of all other settings.
 template <class Test>
-Arms compare_arms(const std::vector<SettingResult>& results, Test test_of) {
+Arms compare_arms(const std::vector<SettingResult>& results, bool of_default, Test test_of) {
   Arms arms;
   std::array<std::vector<double>, k_size_classes> distances;
   for (const SettingResult& result : results) {
-    if (!result.is_default || result.data == DataState::wrong)
+    if (result.is_default != of_default || result.data == DataState::wrong)
       continue;
     std::optional<RatioTest> test = test_of(result);
     if (!test)
@@ -77,15 +78,19 @@ bool has_pairs(const std::vector<SettingResult>& results, const Baselines& basel
   });
 }
 
-void compare_arms(const std::vector<SettingResult>& results, const Baselines& baselines,
-                  Verdicts& verdicts) {
-  Arms between = compare_arms(results, [](const SettingResult& result) {
+Arms arms_between_processes(const std::vector<SettingResult>& results, bool of_default) {
+  return compare_arms(results, of_default, [](const SettingResult& result) {
     DefaultArms times = default_arms(result);
     return welch_ratio(times.even_ns, times.odd_ns, k_confidence);
   });
+}
+
+void compare_arms(const std::vector<SettingResult>& results, const Baselines& baselines,
+                  Verdicts& verdicts) {
+  Arms between = arms_between_processes(results, true);
   Arms within;
   if (has_pairs(results, baselines))
-    within = compare_arms(results, [](const SettingResult& result) {
+    within = compare_arms(results, true, [](const SettingResult& result) {
       return paired_ratio(paired_arms(result), k_confidence);
     });
   std::vector<double> p_values;
@@ -216,6 +221,11 @@ const Comparison* Verdicts::of(const SettingResult& result) const {
   // In the order of the results, and so of their addresses.
   auto found = std::ranges::lower_bound(comparisons, &result, {}, &Comparison::setting);
   return found == comparisons.end() || found->setting != &result ? nullptr : &*found;
+}
+
+NoiseFloors noise_floors(const std::vector<SettingResult>& results) {
+  return arms_between_processes(results, std::ranges::any_of(results, &SettingResult::is_default))
+      .floors;
 }
 
 Verdicts judge(const std::vector<SettingResult>& results) {

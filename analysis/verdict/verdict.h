@@ -115,6 +115,10 @@ struct Verdicts {
 // which one side has wrong data, no time or no counterpart.
 Verdicts judge(const std::vector<SettingResult>& results);
 
+// The floors of a run on its own: Verdicts::floors, or without a default, as in P2P runs, the
+// difference between the even and the odd processes of each setting.
+NoiseFloors noise_floors(const std::vector<SettingResult>& results);
+
 // One setting over all its cells.
 struct SettingVerdict {
   std::string setting;

@@ -3,6 +3,7 @@
 
 #include "analysis/compare/baseline.h"
 #include "analysis/compare/comparison_report.h"
+#include "analysis/report_value/report_writers.h"
 #include "support/catch.h"
 #include "support/error_of.h"
 #include "support/run_builder.h"
@@ -59,6 +60,17 @@ GateResult judged(const std::string& gate, const RunComparison& comparison,
   return judge_gates({gate_of(gate)}, comparison, vary).front();
 }
 
+// All of a comparison, as a wide terminal shows it.
+std::string text_of(const RunComparison& comparison, const std::vector<std::string>& gates = {}) {
+  auto judged = std::make_shared<std::vector<JudgedComparison>>();
+  judged->push_back({comparison, {}});
+  std::vector<Gate> parsed;
+  for (const std::string& gate : gates)
+    parsed.push_back(gate_of(gate));
+  judged->front().gates = judge_gates(parsed, judged->front().comparison, {});
+  return written(comparison_report(judged), Format::table, 400);
+}
+
 } // namespace
 
 TEST_CASE("two runs that differ get a verdict for the cell, but are no regression") {
@@ -93,6 +105,35 @@ TEST_CASE("noisy runs are not decided, and the answer says how many processes wo
   CHECK(only_cell(comparison).reason == Reason::too_noisy);
   REQUIRE(comparison.repeats());
   CHECK(*comparison.repeats() > 6);
+}
+
+TEST_CASE("runs without a default are decided, as runs of P2P transfers are") {
+  auto without_default = [](double percent) {
+    support::RunBuilder run(2);
+    for (int process = 0; process < 6; ++process)
+      run.trial({{"NCCL_ALGO", "Ring"}})
+          .cell("all_reduce", k_1m,
+                static_cast<std::int64_t>(10'000 * (1 + percent / 100)) + 10 * (process % 3));
+    return compared(run);
+  };
+
+  const auto equal = compare_runs(without_default(0), without_default(0), {});
+  CHECK(only_cell(equal).verdict == CellVerdict::no_difference);
+  CHECK(only_cell(equal).floor > 1);
+  CHECK(only_cell(compare_runs(without_default(0), without_default(10), {})).verdict ==
+        CellVerdict::slower);
+}
+
+TEST_CASE("without an A/A comparison the answer names what decides instead") {
+  auto run = run_of(6);
+  for (model::TrialRecord& trial : run.trials)
+    trial.spec.replicate = 0;
+
+  const auto comparison = compare_runs(compared(run), compared(run_of(6)), {});
+
+  CHECK(only_cell(comparison).reason == Reason::no_noise_floor);
+  CHECK_THAT(text_of(comparison),
+             ContainsSubstring("--against") && ContainsSubstring("--interleave"));
 }
 
 TEST_CASE("what cannot be compared says why") {
@@ -202,6 +243,8 @@ TEST_CASE("a baseline of three runs finds a regression, one of two decides nothi
   CHECK(of_two.conclusion == Conclusion::undecided);
   CHECK(only_cell(of_two).reason == Reason::too_few_runs);
   CHECK(of_two.repeats() == 3);
+  CHECK_THAT(text_of(of_two),
+             ContainsSubstring("It takes 3 runs in the baseline (now 2) and 3 new runs (now 1)"));
 }
 
 TEST_CASE("runs in turns find a regression and an improvement") {
