@@ -3,6 +3,7 @@
 
 #include "analysis/compare/comparison_report.h"
 
+#include "analysis/compare/comparison_answer.h"
 #include "analysis/compare/comparison_words.h"
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
@@ -16,93 +17,6 @@ namespace ncclprobe::analysis::compare {
 namespace {
 
 constexpr int k_hang = 12;
-
-constexpr FindingKind k_differ{
-    "differ", Severity::note,
-    "The two runs differ. Of {cells} cells, faster in B: {faster}, slower: {slower}, no "
-    "difference: {same}, not decided: {open}. Each run is one sample of its boot, node and hour. "
-    "Whether this is a regression needs a baseline of 3 runs or more, or --interleave."};
-constexpr FindingKind k_regression{
-    "regression", Severity::error,
-    "Regression: B is slower beyond the scatter between runs. Mean speed {change}. Of {cells} "
-    "cells, slower alone: {slower}, faster: {faster}."};
-constexpr FindingKind k_improvement{
-    "improvement", Severity::note,
-    "Improvement: B is faster beyond the scatter between runs. Mean speed {change}. Of {cells} "
-    "cells, faster alone: {faster}."};
-constexpr FindingKind k_no_difference{"no_difference", Severity::note,
-                                      "No difference: a difference of {difference} or more is "
-                                      "excluded. Of {cells} cells, not decided "
-                                      "alone: {open}."};
-constexpr FindingKind k_undecided{
-    "undecided", Severity::warning,
-    "Not decided: a difference of {difference} is neither shown nor excluded. {needed}"};
-constexpr FindingKind k_not_comparable{"not_comparable", Severity::warning,
-                                       "Not comparable: {reasons}."};
-
-std::string percent_text(double share) {
-  return fmt::format("{:g}%", 100 * share);
-}
-
-// "12 cells: other ranks; 3 cells: wrong data"
-std::string reasons_in_words(const RunComparison& comparison) {
-  std::map<Reason, std::size_t> cells_by_reason;
-  for (const CellComparison& one : comparison.cells)
-    if (one.verdict == CellVerdict::not_comparable)
-      ++cells_by_reason[one.reason];
-  std::vector<std::string> texts;
-  for (const auto& [reason, cells] : cells_by_reason)
-    texts.push_back(count_of(cells, "cell", "cells") + ": " + in_words(reason));
-  return texts.empty() ? "neither side has a cell" : join(texts, "; ");
-}
-
-// Why most of the undecided cells are so, and what would decide them.
-std::string undecided_in_words(const RunComparison& comparison) {
-  std::map<Reason, std::size_t> cells_by_reason;
-  for (const CellComparison& one : comparison.cells)
-    if (one.verdict == CellVerdict::not_decided)
-      ++cells_by_reason[one.reason];
-  std::vector<std::string> texts;
-  for (const auto& [reason, cells] : cells_by_reason)
-    texts.push_back(count_of(cells, "cell", "cells") + ": " + in_words(reason));
-  std::string text = join(texts, "; ") + ".";
-  if (const std::string needed = needed_in_words(comparison, comparison.repeats()); !needed.empty())
-    text += fmt::format(" It takes {}.", needed);
-  else if (cells_by_reason.contains(Reason::no_noise_floor))
-    text += " A baseline (--against) or runs in turns (--interleave) can decide it.";
-  return text;
-}
-
-Finding answer_of(const RunComparison& comparison) {
-  const int cells =
-      static_cast<int>(comparison.cells.size()) - comparison.count(CellVerdict::not_comparable);
-  const int faster = comparison.count(CellVerdict::faster);
-  const int slower = comparison.count(CellVerdict::slower);
-  const int open = comparison.count(CellVerdict::not_decided);
-  const std::string change = comparison.overall ? change_in_words(*comparison.overall) : "";
-  const std::string difference = percent_text(comparison.request.difference);
-  switch (comparison.conclusion) {
-  case Conclusion::differ:
-    return {&k_differ,
-            {{"cells", cells},
-             {"faster", faster},
-             {"slower", slower},
-             {"same", comparison.count(CellVerdict::no_difference)},
-             {"open", open}}};
-  case Conclusion::regression:
-    return {&k_regression,
-            {{"change", change}, {"slower", slower}, {"faster", faster}, {"cells", cells}}};
-  case Conclusion::improvement:
-    return {&k_improvement, {{"change", change}, {"faster", faster}, {"cells", cells}}};
-  case Conclusion::no_difference:
-    return {&k_no_difference, {{"difference", difference}, {"open", open}, {"cells", cells}}};
-  case Conclusion::undecided:
-    return {&k_undecided, {{"difference", difference}, {"needed", undecided_in_words(comparison)}}};
-  case Conclusion::not_comparable:
-    break;
-  }
-  return {&k_not_comparable, {{"reasons", reasons_in_words(comparison)}}};
-}
 
 std::string side_text(const std::string& name, int runs) {
   return runs == 1 ? printable(name) : fmt::format("{} ({} runs)", printable(name), runs);
@@ -398,46 +312,6 @@ Report comparison_report(std::shared_ptr<const std::vector<JudgedComparison>> co
   whole.rows = cell_table(std::move(rows));
   whole.figures.push_back(std::move(comparisons));
   return whole;
-}
-
-std::vector<JUnitSuite> comparison_tests(const std::vector<JudgedComparison>& comparisons) {
-  using State = JUnitCase::State;
-  std::vector<JUnitSuite> suites;
-  for (const JudgedComparison& one : comparisons) {
-    const RunComparison& comparison = one.comparison;
-    JUnitSuite suite{"ncclprobe compare: " + comparison.a + " with " + comparison.b, {}};
-    for (const GateResult& gate : one.gates)
-      suite.cases.push_back(
-          {gate.gate.text, gate.verdict == GateVerdict::passed ? State::passed : State::failed,
-           std::string(base::to_string(gate.verdict)),
-           gate.verdict == GateVerdict::regression && gate.mean ? change_in_words(*gate.mean)
-                                                                : why_in_words(gate, comparison)});
-    if (one.gates.empty()) {
-      const Conclusion conclusion = comparison.conclusion;
-      const bool is_open =
-          conclusion == Conclusion::undecided || conclusion == Conclusion::not_comparable;
-      suite.cases.push_back({"all cells",
-                             conclusion == Conclusion::regression ? State::failed
-                             : is_open                            ? State::skipped
-                                                                  : State::passed,
-                             std::string(base::to_string(conclusion)),
-                             analysis::in_words(answer_of(comparison))});
-    }
-    for (const CellComparison& cell : comparison.cells) {
-      const bool is_open =
-          cell.verdict == CellVerdict::not_decided || cell.verdict == CellVerdict::not_comparable;
-      const bool is_regression =
-          cell.verdict == CellVerdict::slower && comparison.basis != Basis::two_runs;
-      suite.cases.push_back({in_words(cell.key),
-                             is_regression ? State::failed
-                             : is_open     ? State::skipped
-                                           : State::passed,
-                             std::string(base::to_string(cell.verdict)),
-                             is_open ? in_words(cell.reason) : change_in_words(cell)});
-    }
-    suites.push_back(std::move(suite));
-  }
-  return suites;
 }
 
 } // namespace ncclprobe::analysis::compare

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "analysis/compare/gate.h"
-#include "analysis/report_value/junit_writer.h"
 #include "analysis/report_value/report_value.h"
 
 #include <memory>
@@ -18,10 +17,5 @@ struct JudgedComparison {
 // One or more comparisons, in order. Of JSON: "comparisons", each with its cells; of CSV: all
 // cells.
 Report comparison_report(std::shared_ptr<const std::vector<JudgedComparison>> comparisons);
-
-// A test case for each gate, or without gates for each comparison as a whole, and one for each
-// cell. A cell fails if it is slower and the scatter between runs is known; what is undecided or
-// not comparable is skipped, but a gate that is not passed fails.
-std::vector<JUnitSuite> comparison_tests(const std::vector<JudgedComparison>& comparisons);
 
 } // namespace ncclprobe::analysis::compare

@@ -4,7 +4,7 @@
 #include "launch/cli/compare/compare_command.h"
 
 #include "analysis/compare/baseline.h"
-#include "analysis/compare/comparison_report.h"
+#include "analysis/compare/comparison_tests.h"
 #include "analysis/compare/history_report.h"
 #include "base/console.h"
 #include "base/parse_enum.h"

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/compare/comparison.h"
+#include "analysis/report_value/report_value.h"
+
+// What a comparison says as a whole.
+namespace ncclprobe::analysis::compare {
+
+Finding answer_of(const RunComparison& comparison);
+
+// "12 cells: other ranks; 3 cells: wrong data"
+std::string reasons_in_words(const RunComparison& comparison);
+
+} // namespace ncclprobe::analysis::compare
