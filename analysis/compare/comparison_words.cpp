@@ -18,6 +18,18 @@ std::string with_blanks(T value) {
   return words;
 }
 
+constexpr std::size_t k_most_named = 3;
+
+// "a; b; c; and 4 more"
+std::string first_few(std::vector<std::string> texts) {
+  if (texts.size() > k_most_named) {
+    const std::size_t more = texts.size() - k_most_named;
+    texts.resize(k_most_named);
+    texts.push_back(fmt::format("and {} more", more));
+  }
+  return join(texts, "; ");
+}
+
 std::string percent(double ratio) {
   return fmt::format("{:+.2f}%", 100 * (ratio - 1));
 }
@@ -145,8 +157,12 @@ std::string needed_in_words(const RunComparison& comparison, const std::optional
 
 std::string why_in_words(const GateResult& result, const RunComparison& comparison) {
   switch (result.reason) {
-  case GateReason::none:
-    return "";
+  case GateReason::none: {
+    std::vector<std::string> texts;
+    for (const CellComparison* cell : result.beyond)
+      texts.push_back(in_words(cell->key) + ": " + change_in_words(*cell));
+    return first_few(std::move(texts));
+  }
   case GateReason::other_machine: {
     std::vector<std::string> texts;
     for (const Suspect& one : result.refused)
@@ -158,9 +174,9 @@ std::string why_in_words(const GateResult& result, const RunComparison& comparis
   case GateReason::cells_not_comparable: {
     std::vector<std::string> texts;
     for (const CellComparison* cell : result.cells)
-      if (cell->verdict == CellVerdict::not_comparable && texts.size() < 3)
+      if (cell->verdict == CellVerdict::not_comparable)
         texts.push_back(in_words(cell->key) + ": " + in_words(cell->reason));
-    return join(texts, "; ");
+    return first_few(std::move(texts));
   }
   case GateReason::between_runs_unknown:
     return "one run on each side does not show how runs differ; use a baseline of 3 runs or more, "

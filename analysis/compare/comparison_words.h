@@ -27,7 +27,8 @@ std::string change_in_words(const Decision& one);
 // nothing is known.
 std::string needed_in_words(const RunComparison& comparison, const std::optional<int>& repeats);
 
-// Why a gate has its verdict; empty if it passed.
+// Why a gate has its verdict: of a regression the cells that are beyond the limit on their own;
+// empty if it passed.
 std::string why_in_words(const GateResult& result, const RunComparison& comparison);
 
 } // namespace ncclprobe::analysis::compare

@@ -119,6 +119,7 @@ TEST_CASE("only runs of the same machine and NCCL match") {
 }
 
 TEST_CASE("JUnit has a case per gate and cell, and escapes what it quotes") {
+  using State = JUnitCase::State;
   std::vector<JudgedComparison> all(1);
   all[0].comparison = compare_with_baseline("b", some_runs(5), some_runs(1, 10), {});
   all[0].gates = judge_gates({gate_of("busbw(all_reduce,>=1M) -3%")}, all[0].comparison, {});
@@ -128,9 +129,26 @@ TEST_CASE("JUnit has a case per gate and cell, and escapes what it quotes") {
 
   REQUIRE(suites.size() == 1);
   REQUIRE(suites[0].cases.size() == 2);
-  CHECK(suites[0].cases[0].state == JUnitCase::State::failed);
+  CHECK(suites[0].cases[0].state == State::failed);
   CHECK(suites[0].cases[0].kind == "regression");
-  CHECK(suites[0].cases[1].state == JUnitCase::State::failed);
+  CHECK_THAT(suites[0].cases[0].message, ContainsSubstring("all_reduce, f32 sum, 1M, 2 ranks: -9"));
   CHECK_THAT(text, ContainsSubstring("busbw(all_reduce,&gt;=1M) -3%"));
-  CHECK_THAT(text, ContainsSubstring("failures=\"2\""));
+  // A cell may be slower than a gate of others allows, so only gates fail.
+  CHECK(suites[0].cases[1].state == State::passed);
+  CHECK_THAT(text, ContainsSubstring("failures=\"1\""));
+  all[0].gates.clear();
+  CHECK(comparison_tests(all)[0].cases[1].state == State::failed);
+}
+
+TEST_CASE("JUnit of a comparison without gates fails for wrong data") {
+  auto wrong = run_of(6);
+  wrong.trials[0].cells[0].outcome = {model::OutcomeKind::wrong_data, "1 of 8 elements wrong", {}};
+  std::vector<JudgedComparison> all(1);
+  all[0].comparison = compare_runs(compared(run_of(6)), compared(wrong), {});
+
+  const auto cases = comparison_tests(all)[0].cases;
+
+  REQUIRE(cases.size() == 2);
+  CHECK(cases[1].state == JUnitCase::State::failed);
+  CHECK(cases[1].message == "wrong data");
 }
