@@ -59,8 +59,7 @@ struct CellRow {
 };
 
 std::string cell_text(const CellRow& row) {
-  std::string text = cell_name(row.cell->key.label, row.cell->key.timing);
-  return row.cell->key.setting == "default" ? text : text + ", " + printable(row.cell->key.setting);
+  return name_in_words(row.cell->key);
 }
 
 std::optional<double> mean_ns(const std::vector<double>& values_ns) {
@@ -92,7 +91,9 @@ TablePtr cell_table(std::vector<CellRow> rows) {
   table.add("b", [](const CellRow& row) { return row.of->b; });
   add_label(table,
             [](const CellRow& row) -> const model::CellLabel& { return row.cell->key.label; });
-  table.add("ranks", [](const CellRow& row) { return row.cell->key.ranks; });
+  table.add("ranks", [](const CellRow& row) {
+    return rank_count(row.cell->key.label, row.cell->key.ranks);
+  });
   table.add("timing", [](const CellRow& row) { return row.cell->key.timing; });
   table.add("setting", [](const CellRow& row) { return row.cell->key.setting; });
   table.show_left("cell", cell_text, 40);
@@ -209,11 +210,15 @@ Chart speed_chart(const RunComparison& comparison, const std::vector<std::size_t
   std::vector<CellRow> rows;
   for (const std::size_t i : shown)
     rows.push_back({&comparison, &comparison.cells[i]});
-  std::ranges::stable_sort(rows, {}, [](const CellRow& row) { return cell_text(row); });
+  auto family = [](const CellRow& row) {
+    const CellKey& key = row.cell->key;
+    return with_setting(key, cell_family(key.label, key.timing));
+  };
+  std::ranges::stable_sort(rows, {}, family);
   TableOf<CellRow> table(std::move(rows));
-  table.add("cell", cell_text).titled("cell");
-  table.add("size_bytes", [](const CellRow& row) { return row.cell->key.label.bytes; })
-      .titled("size", {Unit::size});
+  table.add("cell", family).titled("cell");
+  table.add("member", [](const CellRow& row) { return cell_member(row.cell->key.label); })
+      .titled("size or ranks");
   table.add("speed_ratio", [](const CellRow& row) { return six_digits(row.cell->speed_ratio); })
       .titled("speed B/A", {Unit::ratio});
   add_decision(table, [](const CellRow& row) -> const Decision& { return *row.cell; });
@@ -222,7 +227,7 @@ Chart speed_chart(const RunComparison& comparison, const std::vector<std::size_t
           .title = "Speed of B against A",
           .table = table.table(),
           .x = "speed_ratio",
-          .y = "size_bytes",
+          .y = "member",
           .series = "cell",
           .interval = "interval",
           .state = "verdict",

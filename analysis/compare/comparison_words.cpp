@@ -121,13 +121,23 @@ std::string in_words(const Suspect& one) {
                      value(one.a), value(one.b));
 }
 
+std::string with_setting(const CellKey& key, std::string text) {
+  return key.setting == "default" ? text : text + ", " + printable(key.setting);
+}
+
+std::string name_in_words(const CellKey& key) {
+  return with_setting(key, key.label.step() ? cell_in_full(key.label)
+                                            : cell_name(key.label, key.timing));
+}
+
 std::string in_words(const CellKey& key) {
+  if (key.label.step())
+    return name_in_words(key);
   std::string text = cell_name(key.label, key.timing);
   if (const std::string size = cell_size(key.label); size != k_no_size)
     text += ", " + size;
-  text += ", " + count_of(static_cast<std::size_t>(std::max(rank_count(key.label, key.ranks), 0)),
-                          "rank", "ranks");
-  return key.setting == "default" ? text : text + ", " + printable(key.setting);
+  text += ", " + count_of(static_cast<std::size_t>(std::max(key.ranks, 0)), "rank", "ranks");
+  return with_setting(key, std::move(text));
 }
 
 std::string change_in_words(const Decision& one) {

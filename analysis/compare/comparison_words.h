@@ -17,7 +17,13 @@ std::string in_words(FactKind kind);
 // "NCCL_ALGO: Ring in the one, not set in the other".
 std::string in_words(const Suspect& one);
 
-// Without its setting if that is the default: "all_reduce, f32 sum, 1M, 8 ranks, NCCL_ALGO=Ring".
+// Adds its setting, if that is not the default: "..., NCCL_ALGO=Ring".
+std::string with_setting(const CellKey& key, std::string text);
+
+// All but the size of a cell, and all of a step:
+// "all_reduce, f32 sum, NCCL_ALGO=Ring", "ddp m, bf16, batch 8, bucket=25MiB, 2 ranks".
+std::string name_in_words(const CellKey& key);
+// The same with the size: "all_reduce, f32 sum, 1M, 8 ranks, NCCL_ALGO=Ring".
 std::string in_words(const CellKey& key);
 
 // "-3.1% (95%: -4.0% to -2.2%)", of the speed.

@@ -29,6 +29,16 @@ std::string cell_name(const SettingResult& result) {
   return cell_name(result.label, result.timing_mode);
 }
 
+std::string cell_family(const model::CellLabel& label, model::TimingMode mode) {
+  const auto* step = label.step();
+  return step ? printable(steps::describe_step(*step)) : cell_name(label, mode);
+}
+
+std::string cell_member(const model::CellLabel& label) {
+  const auto* step = label.step();
+  return step ? step_scope(*step) : cell_size(label);
+}
+
 std::optional<std::uint64_t> cell_bytes(const model::CellLabel& label) {
   if (label.step())
     return std::nullopt;

@@ -16,6 +16,11 @@ namespace ncclprobe::analysis {
 std::string cell_name(const model::CellLabel& label, model::TimingMode mode);
 std::string cell_name(const SettingResult& result);
 
+// Without the scope of a step: "ddp m, bf16, batch 8, bucket=25MiB".
+std::string cell_family(const model::CellLabel& label, model::TimingMode mode);
+// What tells cells of a family apart: the size, or the scope of a step.
+std::string cell_member(const model::CellLabel& label);
+
 // "1M"; k_no_size for steps, whose bytes follow from their model, and for cells that move no data.
 inline constexpr std::string_view k_no_size = "-";
 std::string cell_size(const model::CellLabel& label);

@@ -53,16 +53,21 @@ inline GateResult judged(const std::string& gate, const RunComparison& compariso
   return judge_gates({gate_of(gate)}, comparison, vary).front();
 }
 
-// All of a comparison, as a wide terminal shows it.
-inline std::string text_of(const RunComparison& comparison,
-                           const std::vector<std::string>& gates = {}) {
+inline Report report_of(const RunComparison& comparison,
+                        const std::vector<std::string>& gates = {}) {
   auto judged = std::make_shared<std::vector<JudgedComparison>>();
   judged->push_back({comparison, {}});
   std::vector<Gate> parsed;
   for (const std::string& gate : gates)
     parsed.push_back(gate_of(gate));
   judged->front().gates = judge_gates(parsed, judged->front().comparison, {});
-  return written(comparison_report(judged), Format::table, 400);
+  return comparison_report(judged);
+}
+
+// As a wide terminal shows it.
+inline std::string text_of(const RunComparison& comparison,
+                           const std::vector<std::string>& gates = {}) {
+  return written(report_of(comparison, gates), Format::table, 400);
 }
 
 } // namespace ncclprobe::analysis::compare

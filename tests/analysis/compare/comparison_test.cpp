@@ -41,6 +41,33 @@ TEST_CASE("noisy runs are not decided, and the answer says how many processes wo
   CHECK(*comparison.repeats() > 6);
 }
 
+TEST_CASE("cells of training steps say how many ranks they have") {
+  auto run_of_steps = [] {
+    ComparedRun run = compared(run_of(6));
+    const RunCell cell = run.cells.front();
+    run.cells.clear();
+    for (const std::vector<int>& ranks : {std::vector{0}, std::vector{0, 1}}) {
+      RunCell& step = run.cells.emplace_back(cell);
+      step.key.label.what = model::StepLabel{.ranks = ranks};
+    }
+    return run;
+  };
+  const auto comparison = compare_runs(run_of_steps(), run_of_steps(), {});
+
+  REQUIRE(comparison.cells.size() == 2);
+  CHECK_THAT(text_of(comparison), ContainsSubstring(", 1 rank") && ContainsSubstring(", 2 ranks"));
+  const Report report = report_of(comparison);
+  CHECK(report.rows->rows == 2);
+  std::vector<std::string> ranks, drawn;
+  for (const auto& [table, key, into] :
+       {std::tuple(report.rows, "ranks", &ranks),
+        std::tuple(report.sections.back().charts.front().table, "member", &drawn)})
+    for (std::size_t row = 0; row < table->rows; ++row)
+      into->push_back(shown(std::ranges::find(table->columns, key, &Column::key)->value(row)));
+  CHECK(ranks == std::vector<std::string>{"1", "2"});
+  CHECK(drawn == std::vector<std::string>{"1 rank", "2 ranks"});
+}
+
 TEST_CASE("runs without a default are decided, as runs of P2P transfers are") {
   auto without_default = [](double percent) {
     support::RunBuilder run(2);
