@@ -117,7 +117,7 @@ TablePtr cell_table(std::vector<CellRow> rows) {
              return row.cell->a_ns.empty() ? std::nullopt
                                            : std::optional(six_digits(row.cell->speed_ratio));
            })
-      .titled("speed B/A", {Unit::ratio});
+      .titled("speed B/A", {Unit::ratio, 3});
   add_decision(table, [](const CellRow& row) -> const Decision& { return *row.cell; });
   table.add("verdict", [](const CellRow& row) { return row.cell->verdict; });
   table.show_left("verdict", [](const CellRow& row) { return in_words(row.cell->verdict); });
@@ -165,7 +165,7 @@ TablePtr gate_table(const JudgedComparison& one) {
              return row.gate->mean ? std::optional(six_digits(row.gate->mean->speed_ratio))
                                    : std::nullopt;
            })
-      .titled("speed B/A", {Unit::ratio});
+      .titled("speed B/A", {Unit::ratio, 3});
   add_decision(table, mean_of_row);
   table.add("verdict", [](const GateRow& row) { return row.gate->verdict; });
   table.show_left("verdict", [](const GateRow& row) { return in_words(row.gate->verdict); });
@@ -220,7 +220,7 @@ Chart speed_chart(const RunComparison& comparison, const std::vector<std::size_t
   table.add("member", [](const CellRow& row) { return cell_member(row.cell->key.label); })
       .titled("size or ranks");
   table.add("speed_ratio", [](const CellRow& row) { return six_digits(row.cell->speed_ratio); })
-      .titled("speed B/A", {Unit::ratio});
+      .titled("speed B/A", {Unit::ratio, 3});
   add_decision(table, [](const CellRow& row) -> const Decision& { return *row.cell; });
   table.add("verdict", [](const CellRow& row) { return row.cell->verdict; }).titled("verdict");
   return {.kind = ChartKind::forest,

@@ -49,7 +49,7 @@ TablePtr change_table(const History& history) {
       .left();
   table.add("run", [](const ChangeRow& row) { return run_of(row).name; }).titled("run").left(30);
   table.add("speed_ratio", [](const ChangeRow& row) { return six_digits(row.change->speed_ratio); })
-      .titled("speed", {Unit::ratio});
+      .titled("speed", {Unit::ratio, 3});
   table.add("interval", [](const ChangeRow& row) { return interval_value(row.change->interval); })
       .titled(fmt::format("{:.0f}% interval", 100 * k_confidence), {Unit::fixed, 3})
       .dispensable(1)

@@ -39,7 +39,7 @@ export function shown(value: Cell, column: ChartColumn): string {
     case "size":
       return size_text(value);
     case "ratio":
-      return value.toFixed(Math.max(2, Math.abs(value - 1) < 0.01 ? 4 : 3)) + "x";
+      return value.toFixed(column.digits > 2 ? column.digits : Math.abs(value - 1) < 0.01 ? 4 : 3) + "x";
     case "chance":
       return value < 0.0001 ? "<0.0001" : value.toFixed(4);
     case "share":

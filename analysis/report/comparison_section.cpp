@@ -158,7 +158,7 @@ TablePtr found_table(const std::vector<SettingRow>& rows) {
             })
       .left();
   table.show("size", [](Row one) { return one->setting->label.bytes; }, {Unit::size});
-  table.show("ratio", [](Row one) { return one->speed_ratio; }, {Unit::ratio});
+  table.show("ratio", [](Row one) { return one->speed_ratio; }, {Unit::ratio, 3});
   table.show(fmt::format("{:.0f}% interval", 100 * k_confidence),
              [](Row one) {
                return List{one->interval->low, one->interval->high};

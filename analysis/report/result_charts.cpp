@@ -100,7 +100,7 @@ Chart forest_chart(std::string title, std::vector<StepComparison> comparisons,
   table.add(k_size, [](Row row) { return row.second->setting->label.bytes; })
       .titled("size", {Unit::size});
   table.add("speed_ratio", [](Row row) { return six_digits(row.second->speed_ratio); })
-      .titled("speed against the default", {Unit::ratio});
+      .titled("speed against the default", {Unit::ratio, 3});
   table.add("interval", [](Row row) { return interval_value(row.second->interval); })
       .titled("interval", {Unit::fixed, 3})
       .interval();

@@ -27,7 +27,7 @@ enum class Unit {
   number,       // two decimals; four below 0.01
   fixed,        // with this many decimals
   milliseconds, // five digits or fewer
-  ratio,        // "1.05x"; more decimals if it would look like no difference
+  ratio,        // "1.05x", more decimals near 1; with 3 digits as an interval has
   chance,       // four decimals; "<0.0001"
   share,        // a part of 1, in percent, with this many decimals
   percent,      // the same as "30.6%"

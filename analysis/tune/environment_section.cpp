@@ -131,7 +131,7 @@ TablePtr environment_table(const Tuning& tuning) {
       .if_any();
   table.add("effect", &VariableRow::effect).titled("effect here").left();
   table.add("speed_ratio", [](const VariableRow& row) { return six_digits(row.speed); })
-      .titled("without it", {Unit::ratio})
+      .titled("without it", {Unit::ratio, 3})
       .if_any();
   table.add("interval", [](const VariableRow& row) { return interval_value(row.interval); })
       .titled("interval", {Unit::fixed, 3})
@@ -164,7 +164,7 @@ std::string removed_in_words(const Tuning& tuning) {
       const VariableRow row = row_of(tuning, one);
       words.push_back(one.setting.name);
       if (tuning.delivered.size() > 1 && row.speed && row.interval)
-        words.back() += fmt::format(" ({}, {:.3f} to {:.3f})", shown(*row.speed, {Unit::ratio}),
+        words.back() += fmt::format(" ({}, {:.3f} to {:.3f})", shown(*row.speed, {Unit::ratio, 3}),
                                     row.interval->low, row.interval->high);
     }
   return join(words, ", ");

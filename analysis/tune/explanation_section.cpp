@@ -104,7 +104,7 @@ TablePtr change_table(const Tuning& tuning) {
       .titled("value")
       .left(24);
   table.add("speed_ratio", [](Row row) { return six_digits(row.gain->speed); })
-      .titled("with / without it", {Unit::ratio});
+      .titled("with / without it", {Unit::ratio, 3});
   table.add("interval", [](Row row) { return interval_value(row.gain->interval); })
       .titled("interval", {Unit::fixed, 3})
       .interval();

@@ -197,7 +197,7 @@ TablePtr target_table(const Tuning& tuning) {
       .left(40);
   table.add("proven", [](Row row) { return row.decision->proven; });
   table.add("speed_ratio", [](Row row) { return six_digits(row.decision->over_default.speed); })
-      .titled("speed", {Unit::ratio});
+      .titled("speed", {Unit::ratio, 3});
   table
       .add("interval",
            [](Row row) {
@@ -219,7 +219,7 @@ TablePtr target_table(const Tuning& tuning) {
            [proven](Row row) {
              return proven(row) ? std::optional(six_digits(proven(row)->ratio)) : std::nullopt;
            })
-      .titled("as delivered", {Unit::ratio})
+      .titled("as delivered", {Unit::ratio, 3})
       .if_any();
   table
       .add("delivered_interval",
@@ -269,7 +269,7 @@ TablePtr candidate_table(const Tuning& tuning) {
              return row.reason->fate == Fate::failed ? std::nullopt
                                                      : std::optional(six_digits(row.reason->speed));
            })
-      .titled("speed", {Unit::ratio});
+      .titled("speed", {Unit::ratio, 3});
   table.add("interval", [](Row row) { return interval_value(row.reason->interval); })
       .titled("interval", {Unit::fixed, 3})
       .interval()

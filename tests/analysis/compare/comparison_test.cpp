@@ -16,6 +16,14 @@ TEST_CASE("two runs that differ get a verdict for the cell, but are no regressio
   CHECK_FALSE(comparison.overall);
 }
 
+TEST_CASE("a ratio has as many digits as its interval, so it lies within") {
+  const auto comparison = compare_runs(compared(run_of(6)), compared(run_of(6, 2.6)), {});
+
+  REQUIRE(only_cell(comparison).interval);
+  CHECK(only_cell(comparison).interval->low > 0.97);
+  CHECK_THAT(text_of(comparison), ContainsSubstring("0.975x"));
+}
+
 TEST_CASE("two equal runs show no difference") {
   const auto comparison = compare_runs(compared(run_of(6)), compared(run_of(6)), {});
 

@@ -229,6 +229,7 @@ TEST_CASE("units are written as people read them") {
   CHECK(shown(std::uint64_t{1'048'572}, {Unit::size}) == "1048572"); // not 1M
   CHECK(shown(1.0, {Unit::ratio}) == "1.00x");
   CHECK(shown(1.004, {Unit::ratio}) == "1.004x");
+  CHECK(shown(0.9749, {Unit::ratio, 3}) == "0.975x");
   CHECK(shown(0.004, {Unit::number}) == "0.0040");
   CHECK(shown(-0.01, {Unit::fixed, 1}) == "0.0");
   CHECK(shown(0.0999, {Unit::share, 1}) == "10.0");

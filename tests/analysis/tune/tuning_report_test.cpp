@@ -106,7 +106,7 @@ TEST_CASE("of each variable of the environment, the report says what it does") {
                "MEASURED,1,,not shown to harm,0.983333,,,\n"
                "PINNED,1,,not measured,,,,\n"
                "NOTHING,1,/etc/nccl.conf,none,,,,1 is the default\n");
-  CHECK(removed_in_words(tuning) == "HARMS (1.06x, 1.040 to 1.080), HARMS_IN_SUM");
+  CHECK(removed_in_words(tuning) == "HARMS (1.060x, 1.040 to 1.080), HARMS_IN_SUM");
 
   Tuning alone = tuning;
   alone.delivered.pop_back();
