@@ -51,13 +51,15 @@ void refuse(CellComparison& one, Reason why) {
 // it is wrong data, which is never passed over.
 void add_values(CellComparison& one, const Runs& side, Basis basis,
                 std::vector<double> CellComparison::*values,
-                std::vector<double> CellComparison::*medians) {
+                std::vector<double> CellComparison::*medians, bool CellComparison::*wrong) {
   Reason fault = Reason::none;
   for (const ComparedRun* run : side) {
     const RunCell* cell = run->cell(one.key);
     const Reason why = cell ? fault_of(*cell) : Reason::not_measured;
-    if (why == Reason::wrong_data)
+    if (why == Reason::wrong_data) {
+      one.*wrong = true;
       refuse(one, why);
+    }
     if (why != Reason::none) {
       fault = why;
       // The n-th values of both sides are a pair.
@@ -101,8 +103,10 @@ std::vector<CellComparison> cells_of(const Runs& a, const Runs& b, Basis basis) 
       refuse(one, of_a.why_not(key));
     else if (!of_b.has(key))
       refuse(one, of_b.why_not(key));
-    add_values(one, a, basis, &CellComparison::a_ns, &CellComparison::a_medians_ns);
-    add_values(one, b, basis, &CellComparison::b_ns, &CellComparison::b_medians_ns);
+    add_values(one, a, basis, &CellComparison::a_ns, &CellComparison::a_medians_ns,
+               &CellComparison::wrong_in_a);
+    add_values(one, b, basis, &CellComparison::b_ns, &CellComparison::b_medians_ns,
+               &CellComparison::wrong_in_b);
     if (one.verdict == CellVerdict::not_comparable) {
       one.a_ns.clear();
       one.b_ns.clear();

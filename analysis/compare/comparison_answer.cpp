@@ -31,6 +31,8 @@ constexpr FindingKind k_no_difference{"no_difference", Severity::note,
 constexpr FindingKind k_undecided{
     "undecided", Severity::warning,
     "Not decided: a difference of {difference} is neither shown nor excluded. {needed}"};
+constexpr FindingKind k_wrong_data{"wrong_data", Severity::error,
+                                   "Wrong data, which is never compared: {cells}."};
 constexpr FindingKind k_not_comparable{"not_comparable", Severity::warning,
                                        "Not comparable: {reasons}."};
 
@@ -70,8 +72,6 @@ std::string undecided_in_words(const RunComparison& comparison) {
   return text;
 }
 
-} // namespace
-
 Finding answer_of(const RunComparison& comparison) {
   const int cells =
       static_cast<int>(comparison.cells.size()) - comparison.count(CellVerdict::not_comparable);
@@ -101,6 +101,23 @@ Finding answer_of(const RunComparison& comparison) {
     break;
   }
   return {&k_not_comparable, {{"reasons", reasons_in_words(comparison)}}};
+}
+
+} // namespace
+
+std::vector<Finding> answers_of(const RunComparison& comparison) {
+  std::vector<std::string> wrong;
+  for (const CellComparison& one : comparison.cells)
+    if (one.wrong_in_a || one.wrong_in_b)
+      wrong.push_back(fmt::format("{} (in {})", in_words(one.key),
+                                  !one.wrong_in_b   ? "A"
+                                  : !one.wrong_in_a ? "B"
+                                                    : "A and B"));
+  std::vector<Finding> all;
+  if (!wrong.empty())
+    all.push_back({&k_wrong_data, {{"cells", first_few(std::move(wrong))}}});
+  all.push_back(answer_of(comparison));
+  return all;
 }
 
 } // namespace ncclprobe::analysis::compare

@@ -8,7 +8,8 @@
 // What a comparison says as a whole.
 namespace ncclprobe::analysis::compare {
 
-Finding answer_of(const RunComparison& comparison);
+// What is wrong comes first.
+std::vector<Finding> answers_of(const RunComparison& comparison);
 
 // "12 cells: other ranks; 3 cells: wrong data"
 std::string reasons_in_words(const RunComparison& comparison);

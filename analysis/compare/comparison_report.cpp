@@ -243,7 +243,7 @@ Report report_of(const JudgedComparison& one) {
   answer.add("Compared", basis_text(comparison.basis), k_hang);
   if (comparison.synthetic)
     answer.blocks.push_back(Findings{"", {{&k_synthetic_numbers}}, 0});
-  answer.blocks.push_back(Findings{"Answer", {answer_of(comparison)}, k_hang});
+  answer.blocks.push_back(Findings{"Answer", answers_of(comparison), k_hang});
   const TablePtr suspects = suspect_table(comparison.suspects);
   const TablePtr cells = cell_table(rows_of(comparison));
   const TablePtr gates = gate_table(one);

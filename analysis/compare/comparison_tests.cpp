@@ -26,7 +26,7 @@ JUnitCase test_of_all(const RunComparison& comparison) {
           conclusion == Conclusion::regression ? JUnitCase::State::failed
           : is_open                            ? JUnitCase::State::skipped
                                                : JUnitCase::State::passed,
-          std::string(base::to_string(conclusion)), analysis::in_words(answer_of(comparison))};
+          std::string(base::to_string(conclusion)), analysis::in_words(answers_of(comparison))};
 }
 
 JUnitCase test_of(const CellComparison& cell, Basis basis, bool has_gates) {

@@ -20,16 +20,6 @@ std::string with_blanks(T value) {
 
 constexpr std::size_t k_most_named = 3;
 
-// "a; b; c; and 4 more"
-std::string first_few(std::vector<std::string> texts) {
-  if (texts.size() > k_most_named) {
-    const std::size_t more = texts.size() - k_most_named;
-    texts.resize(k_most_named);
-    texts.push_back(fmt::format("and {} more", more));
-  }
-  return join(texts, "; ");
-}
-
 std::string percent(double ratio) {
   return fmt::format("{:+.2f}%", 100 * (ratio - 1));
 }
@@ -138,6 +128,15 @@ std::string in_words(const CellKey& key) {
     text += ", " + size;
   text += ", " + count_of(static_cast<std::size_t>(std::max(key.ranks, 0)), "rank", "ranks");
   return with_setting(key, std::move(text));
+}
+
+std::string first_few(std::vector<std::string> cells) {
+  if (cells.size() > k_most_named) {
+    const std::size_t more = cells.size() - k_most_named;
+    cells.resize(k_most_named);
+    cells.push_back(fmt::format("and {} more (--format csv lists them)", more));
+  }
+  return join(cells, "; ");
 }
 
 std::string change_in_words(const Decision& one) {

@@ -26,6 +26,9 @@ std::string name_in_words(const CellKey& key);
 // The same with the size: "all_reduce, f32 sum, 1M, 8 ranks, NCCL_ALGO=Ring".
 std::string in_words(const CellKey& key);
 
+// "a; b; c; and 4 more (--format csv lists them)"
+std::string first_few(std::vector<std::string> cells);
+
 // "-3.1% (95%: -4.0% to -2.2%)", of the speed.
 std::string change_in_words(const Decision& one);
 

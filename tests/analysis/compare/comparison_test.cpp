@@ -146,6 +146,26 @@ TEST_CASE("what cannot be compared says why") {
   }
 }
 
+TEST_CASE("the answer names wrong data and its side") {
+  auto two_cells = [](bool is_wrong) {
+    support::RunBuilder run(2);
+    const model::Outcome wrong{model::OutcomeKind::wrong_data, "1 of 8 elements wrong", {}};
+    for (int process = 0; process < 6; ++process)
+      run.trial()
+          .cell("all_reduce", k_1m, 10'000 + 10 * (process % 3))
+          .cell("all_gather", k_1m, 10'000,
+                {.outcome = is_wrong && process == 2 ? wrong : model::Outcome{}});
+    return compared(run);
+  };
+
+  const auto comparison = compare_runs(two_cells(false), two_cells(true), {});
+
+  CHECK(comparison.conclusion == Conclusion::no_difference);
+  CHECK_THAT(text_of(comparison),
+             ContainsSubstring("Answer      Wrong data, which is never compared: all_gather, f32, "
+                               "1M, 2 ranks (in B). No difference"));
+}
+
 TEST_CASE("facts that differ between the runs are suspects") {
   auto b = run_of(6);
   b.header.hosts[0].libraries[0].version = "2.28.9";
