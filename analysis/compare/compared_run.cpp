@@ -4,6 +4,7 @@
 #include "analysis/compare/compared_run.h"
 
 #include "analysis/report/heading.h"
+#include "analysis/report/label_words.h"
 #include "analysis/verdict/verdict.h"
 
 #include <algorithm>
@@ -32,6 +33,21 @@ ComparedRun compared_run(const RunSummary& run, std::string name) {
                          process_times_ns(result)});
   std::ranges::sort(out.cells, {}, &RunCell::key);
   return out;
+}
+
+std::vector<std::string> leave_out_copies(std::vector<ComparedRun>& runs) {
+  std::vector<std::string> left_out;
+  std::vector<ComparedRun> kept;
+  for (ComparedRun& run : runs) {
+    const auto same = std::ranges::find(kept, run.run_id, &ComparedRun::run_id);
+    if (same == kept.end() || run.run_id.empty())
+      kept.push_back(std::move(run));
+    else
+      left_out.push_back(fmt::format("{} is left out: it is the same run as {}",
+                                     printable(run.name), printable(same->name)));
+  }
+  runs = std::move(kept);
+  return left_out;
 }
 
 } // namespace ncclprobe::analysis::compare

@@ -49,4 +49,7 @@ NCCLPROBE_FIELDS(ComparedRun, name, run_id, started_utc, synthetic, facts, cells
 
 ComparedRun compared_run(const RunSummary& run, std::string name);
 
+// Keeps the first of several copies of a run, by run id. Returns a sentence for each copy.
+std::vector<std::string> leave_out_copies(std::vector<ComparedRun>& runs);
+
 } // namespace ncclprobe::analysis::compare

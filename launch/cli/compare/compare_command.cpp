@@ -7,6 +7,7 @@
 #include "analysis/compare/comparison_tests.h"
 #include "analysis/compare/history_report.h"
 #include "base/console.h"
+#include "base/log.h"
 #include "base/parse_enum.h"
 #include "base/text_files.h"
 #include "launch/cli/common/command_end.h"
@@ -43,6 +44,12 @@ Result<std::vector<ComparedRun>> read_all(const std::vector<std::string>& files)
   return runs;
 }
 
+// A copy of a run would count as one more run, and hide how much runs differ.
+void take_once(std::vector<ComparedRun>& runs) {
+  for (const std::string& left_out : leave_out_copies(runs))
+    spdlog::warn("{}", left_out);
+}
+
 std::vector<FactKind> varied(const std::vector<std::string>& names) {
   std::vector<FactKind> kinds;
   for (const std::string& name : names)
@@ -51,18 +58,23 @@ std::vector<FactKind> varied(const std::vector<std::string>& names) {
 }
 
 Result<Comparisons> compare_files(const CompareOptions& options) {
-  NCCLPROBE_TRY_ASSIGN(const auto runs, read_all(options.sides));
+  NCCLPROBE_TRY_ASSIGN(auto runs, read_all(options.sides));
   const Request request{options.difference};
   if (!options.against.empty()) {
     NCCLPROBE_TRY_ASSIGN(auto baseline, read_baseline(options.folder, options.against));
+    take_once(baseline);
+    take_once(runs);
     for (const ComparedRun& run : runs) {
       NCCLPROBE_TRY_ASSIGN(baseline, matching(std::move(baseline), run, varied(options.vary)));
     }
     return Comparisons{compare_with_baseline(options.against, baseline, runs, request)};
   }
   Comparisons all;
-  for (std::size_t i = 1; i < runs.size(); ++i)
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    if (runs[i].run_id == runs[0].run_id)
+      spdlog::warn("{} is the same run as {}", runs[i].name, runs[0].name);
     all.push_back(compare_runs(runs[0], runs[i], request));
+  }
   return all;
 }
 
@@ -109,6 +121,7 @@ Result<History> read_history(const fs::path& folder) {
   if (runs.empty())
     return fail({Errc::not_found, fmt::format("there are no runs in {}", folder.string()),
                  "name a folder with run files, or of a baseline"});
+  take_once(runs);
   return history_of(std::move(runs));
 }
 

@@ -14,6 +14,7 @@
 #include "launch/cli/files/report_files.h"
 #include "store/run_file.h"
 
+#include <algorithm>
 #include <filesystem>
 
 namespace ncclprobe::cli {
@@ -68,7 +69,11 @@ Result<model::Run> read_run(const ImportOptions& options) {
   std::vector<imports::ImportText> files;
   for (const std::string& file : options.files) {
     NCCLPROBE_TRY_ASSIGN(imports::ImportText read, read_file(file, options));
-    files.push_back(std::move(read));
+    const auto same = std::ranges::find(files, read.text, &imports::ImportText::text);
+    if (same == files.end())
+      files.push_back(std::move(read));
+    else
+      spdlog::warn("{} is left out: its content is that of {}", file, same->path);
   }
   NCCLPROBE_TRY_ASSIGN(auto inputs, imports::read_inputs(files, options.hints));
   if (options.launch)

@@ -6,11 +6,13 @@
 #include "analysis/procure/procurement_report.h"
 #include "analysis/suitability/node_in_question.h"
 #include "base/exit_code.h"
+#include "base/log.h"
 #include "launch/cli/common/command_end.h"
 #include "launch/cli/files/report_files.h"
 #include "launch/cli/procure/nodes_file.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ncclprobe::cli {
 namespace {
@@ -63,10 +65,18 @@ int procure_nodes(const std::filesystem::path& nodes_file, analysis::Format form
   if (auto possible = check_output(output, inputs); !possible)
     return complain_of_output(command, possible.error());
   for (NodeType& node : file->nodes)
-    for (const std::string& name : node.files) {
+    for (const std::string& name : std::exchange(node.files, {})) {
       auto run = read_run_or_parts(name);
       if (!run)
         return complain_of_input(command, run.error());
+      if (std::ranges::any_of(node.runs, [&](const model::Run& other) {
+            return other.header.run_id == run->header.run_id;
+          })) {
+        spdlog::warn("node '{}': {} is left out: it is the same run as another file", node.name,
+                     name);
+        continue;
+      }
+      node.files.push_back(name);
       if (auto taken = take_gpu(node, *run, name); !taken)
         return complain(command, taken.error(), base::k_exit_usage);
       node.runs.push_back(std::move(*run));

@@ -6,6 +6,7 @@
 import csv
 import io
 import json
+import shutil
 import unittest
 import xml.etree.ElementTree
 
@@ -63,6 +64,21 @@ class Compare(ProgramTest):
         self.assertIn("ranks", done.stderr)
         missing = self.run_program("compare", str(self.run_file), "--against", "weekly")
         self.assertEqual(missing.returncode, 2)
+
+    def test_copies_of_a_run_count_once(self):
+        self.make_baseline(3)
+        run = self.run_named("new.h5", 7)
+        for number in range(2):
+            shutil.copy(run, self.folder / f"copy{number}.h5")
+        copies = ["new.h5", "copy0.h5", "copy1.h5"]
+        done = self.run_program("compare", *copies, "--against", "nightly", "--format", "json")
+        self.assertEqual(json.loads(done.stdout)["comparisons"][0]["runs_b"], 1)
+        self.assertIn("copy1.h5 is left out: it is the same run as new.h5", done.stderr)
+        done = self.run_program("compare", "--history", ".", "--format", "json")
+        self.assertEqual(json.loads(done.stdout)["runs"], 4)
+        done = self.run_program("compare", *copies[:2])
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("copy0.h5 is the same run as new.h5", done.stderr)
 
     def test_commands_run_in_turns(self):
         program = " ".join(self.command("run", "-q", *SYNTHETIC))

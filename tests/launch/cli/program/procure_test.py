@@ -43,8 +43,10 @@ class Procure(ProgramTest):
         self.measure("--backend", "synthetic", "--ranks", "2", "--sizes", "64K", "--no-sweep", "--repeat", "1", "--quiet")
         self.run_file.rename(self.folder / "run.h5")
         self.assertIn("measured without GPUs", self.compare(node + STEP, code=2).stderr)
+        node = node.replace('"run.h5"', '"run.h5", "./run.h5"')
         unknown = self.compare(node + 'gpu = "H200"\ngpus = 2\n' + STEP)
         self.assertIn("a, ddp:linear:1024x4: unknown:", unknown.stdout)
+        self.assertIn("./run.h5 is left out: it is the same run as another file", unknown.stderr)
 
     def test_every_format_has_the_limits(self):
         rows = list(csv.DictReader(io.StringIO(self.compare(T4 + STEP, "--format", "csv").stdout)))
