@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace ncclprobe::analysis::compare {
 namespace {
@@ -56,7 +57,18 @@ TablePtr suspect_table(const std::vector<Suspect>& suspects) {
 struct CellRow {
   const RunComparison* of;
   const CellComparison* cell;
+  bool shows_why; // not if all rows have the same reason, which then stands below the table
 };
+
+// Of all comparable cells.
+std::optional<Reason> shared_reason(const RunComparison& comparison) {
+  std::set<Reason> reasons;
+  for (const CellComparison& one : comparison.cells)
+    if (one.verdict != CellVerdict::not_comparable)
+      reasons.insert(one.reason);
+  return reasons.size() == 1 && !reasons.contains(Reason::none) ? std::optional(*reasons.begin())
+                                                                : std::nullopt;
+}
 
 std::string cell_text(const CellRow& row) {
   return name_in_words(row.cell->key);
@@ -80,7 +92,8 @@ void add_decision(TableOf<Row>& table, DecisionOf decision_of) {
   table.add("p", optional_of(&Decision::p));
   table.add("adjusted_p", optional_of(&Decision::adjusted_p))
       .titled("adjusted p", {Unit::chance})
-      .dispensable(3);
+      .dispensable(3)
+      .if_any();
   table.add("floor", optional_of(&Decision::floor));
   table.add("detectable", optional_of(&Decision::detectable));
 }
@@ -100,11 +113,11 @@ TablePtr cell_table(std::vector<CellRow> rows) {
   table.show("size", [](const CellRow& row) { return cell_bytes(row.cell->key.label); },
              {Unit::size});
   table
-      .show("A, us", [](const CellRow& row) { return in_us(mean_ns(row.cell->a_ns)); },
+      .show("A us", [](const CellRow& row) { return in_us(mean_ns(row.cell->a_ns)); },
             {Unit::number})
       .dispensable(1);
   table
-      .show("B, us", [](const CellRow& row) { return in_us(mean_ns(row.cell->b_ns)); },
+      .show("B us", [](const CellRow& row) { return in_us(mean_ns(row.cell->b_ns)); },
             {Unit::number})
       .dispensable(2);
   table.add("a_time_ns", [](const CellRow& row) { return mean_ns(row.cell->a_ns); });
@@ -128,7 +141,9 @@ TablePtr cell_table(std::vector<CellRow> rows) {
       .show_left(
           "why",
           [](const CellRow& row) {
-            return row.cell->reason == Reason::none ? Value() : Value(in_words(row.cell->reason));
+            return row.cell->reason == Reason::none || !row.shows_why
+                       ? Value()
+                       : Value(in_words(row.cell->reason));
           },
           30)
       .if_any();
@@ -138,8 +153,9 @@ TablePtr cell_table(std::vector<CellRow> rows) {
 
 std::vector<CellRow> rows_of(const RunComparison& comparison) {
   std::vector<CellRow> rows;
+  const bool shows_why = !shared_reason(comparison);
   for (const CellComparison& cell : comparison.cells)
-    rows.push_back({&comparison, &cell});
+    rows.push_back({&comparison, &cell, shows_why});
   return rows;
 }
 
@@ -209,7 +225,7 @@ std::vector<std::size_t> rows_to_show(const RunComparison& comparison) {
 Chart speed_chart(const RunComparison& comparison, const std::vector<std::size_t>& shown) {
   std::vector<CellRow> rows;
   for (const std::size_t i : shown)
-    rows.push_back({&comparison, &comparison.cells[i]});
+    rows.push_back({&comparison, &comparison.cells[i], true});
   auto family = [](const CellRow& row) {
     const CellKey& key = row.cell->key;
     return with_setting(key, cell_family(key.label, key.timing));
@@ -262,12 +278,15 @@ Report report_of(const JudgedComparison& one) {
     differences.blocks.push_back(View{suspects});
   report.sections.push_back(std::move(differences));
   const auto shown = rows_to_show(comparison);
-  if (!shown.empty())
-    report.sections.push_back(
-        {.key = "cells",
-         .title = "Cells: speed above 1 means that B is faster",
-         .blocks = {View{.table = cells, .rows = shown, .most_rows = k_rows_shown}},
-         .charts = {speed_chart(comparison, shown)}});
+  if (!shown.empty()) {
+    Section section{.key = "cells",
+                    .title = "Cells: speed above 1 means that B is faster",
+                    .blocks = {View{.table = cells, .rows = shown, .most_rows = k_rows_shown}},
+                    .charts = {speed_chart(comparison, shown)}};
+    if (const auto reason = shared_reason(comparison))
+      section.add("", "not decided, all of them: " + in_words(*reason), 2);
+    report.sections.push_back(std::move(section));
+  }
   if (comparison.conclusion != Conclusion::not_comparable &&
       comparison.count(CellVerdict::not_comparable) > 0)
     report.sections.push_back(

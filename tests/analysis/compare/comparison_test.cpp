@@ -40,6 +40,15 @@ TEST_CASE("one process has no scatter, so there is no verdict") {
   CHECK(comparison.conclusion == Conclusion::undecided);
 }
 
+TEST_CASE("a reason that all cells share stands once, below a table that keeps its columns") {
+  const std::string text =
+      written(report_of(compare_runs(compared(run_of(1)), compared(run_of(6)), {})), Format::table);
+
+  CHECK_THAT(text, ContainsSubstring("A us") && ContainsSubstring("B us") &&
+                       !ContainsSubstring("left out") && !ContainsSubstring("  why"));
+  CHECK_THAT(text, ContainsSubstring("  not decided, all of them: one process"));
+}
+
 TEST_CASE("noisy runs are not decided, and the answer says how many processes would do") {
   const auto comparison =
       compare_runs(compared(run_of(6, 0, 1000)), compared(run_of(6, 0, 1000)), {});
