@@ -116,13 +116,15 @@ std::vector<CellComparison> cells_of(const Runs& a, const Runs& b, Basis basis) 
   return cells;
 }
 
-std::optional<double> floor_of(const ComparedRun& a, const ComparedRun& b, const CellKey& key) {
-  const auto size = static_cast<std::size_t>(size_class(key.label.bytes));
+void set_floors(CellComparison& one, const ComparedRun& a, const ComparedRun& b) {
+  const auto size = static_cast<std::size_t>(size_class(one.key.label.bytes));
   auto of = [size](const ComparedRun& run) {
     return size < run.floors.size() ? run.floors[size] : std::nullopt;
   };
-  const auto of_a = of(a), of_b = of(b);
-  return of_a && of_b ? std::optional(std::max(*of_a, *of_b)) : std::nullopt;
+  one.floor_a = of(a);
+  one.floor_b = of(b);
+  if (one.floor_a && one.floor_b)
+    one.floor = std::max(*one.floor_a, *one.floor_b);
 }
 
 // Why a comparable cell cannot be decided, whatever its values.
@@ -196,7 +198,7 @@ RunComparison finished(RunComparison comparison, const Runs& a, const Runs& b) {
   test_cells(comparison.cells, comparison.basis, a.front()->cells, b.front()->cells);
   if (comparison.basis == Basis::two_runs)
     for (CellComparison& one : comparison.cells)
-      one.floor = floor_of(*a.front(), *b.front(), one.key);
+      set_floors(one, *a.front(), *b.front());
   decide_cells(comparison);
   std::vector<const CellComparison*> all;
   for (const CellComparison& one : comparison.cells)

@@ -76,6 +76,7 @@ inline constexpr int k_most_repeats = 10'000;
 struct CellComparison : Decision {
   CellKey key;
   bool wrong_in_a = false, wrong_in_b = false; // data of a run of that side
+  std::optional<double> floor_a, floor_b; // two_runs: the A/A floors of both; `floor` is the larger
   // One value per process or run (Basis). Of runs the geometric mean of the times of its processes.
   std::vector<double> a_ns, b_ns;
   // Of runs, the median. Means and medians must agree: a single slow process moves the mean, and

@@ -40,8 +40,7 @@ std::string percent_text(double share) {
   return fmt::format("{:g}%", 100 * share);
 }
 
-} // namespace
-
+// "12 cells: other ranks; 3 cells: wrong data"
 std::string reasons_in_words(const RunComparison& comparison) {
   std::map<Reason, std::size_t> cells_by_reason;
   for (const CellComparison& one : comparison.cells)
@@ -51,6 +50,20 @@ std::string reasons_in_words(const RunComparison& comparison) {
   for (const auto& [reason, cells] : cells_by_reason)
     texts.push_back(count_of(cells, "cell", "cells") + ": " + in_words(reason));
   return texts.empty() ? "neither side has a cell" : join(texts, "; ");
+}
+
+} // namespace
+
+std::vector<std::string> left_out_in_words(const RunComparison& comparison) {
+  std::map<Reason, std::vector<std::string>> names_by_reason;
+  for (const CellComparison& one : comparison.cells)
+    if (one.verdict == CellVerdict::not_comparable)
+      names_by_reason[one.reason].push_back(in_words(one.key));
+  std::vector<std::string> texts;
+  for (const auto& [reason, names] : names_by_reason)
+    texts.push_back(fmt::format("{}, {}: {}", count_of(names.size(), "cell", "cells"),
+                                in_words(reason), first_few(names)));
+  return texts;
 }
 
 namespace {

@@ -11,7 +11,7 @@ namespace ncclprobe::analysis::compare {
 // What is wrong comes first.
 std::vector<Finding> answers_of(const RunComparison& comparison);
 
-// "12 cells: other ranks; 3 cells: wrong data"
-std::string reasons_in_words(const RunComparison& comparison);
+// "12 cells, other ranks: all_reduce, f32 sum, 1M, 2 ranks; ...", for each reason.
+std::vector<std::string> left_out_in_words(const RunComparison& comparison);
 
 } // namespace ncclprobe::analysis::compare

@@ -11,6 +11,7 @@
 #include "analysis/report/label_words.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -132,6 +133,8 @@ TablePtr cell_table(std::vector<CellRow> rows) {
            })
       .titled("speed B/A", {Unit::ratio, 3});
   add_decision(table, [](const CellRow& row) -> const Decision& { return *row.cell; });
+  table.add("floor_a", [](const CellRow& row) { return six_digits(row.cell->floor_a); });
+  table.add("floor_b", [](const CellRow& row) { return six_digits(row.cell->floor_b); });
   table.add("verdict", [](const CellRow& row) { return row.cell->verdict; });
   table.show_left("verdict", [](const CellRow& row) { return in_words(row.cell->verdict); });
   table.add("reason", [](const CellRow& row) {
@@ -149,6 +152,24 @@ TablePtr cell_table(std::vector<CellRow> rows) {
       .if_any();
   table.add("repeats_needed", [](const CellRow& row) { return row.cell->repeats; });
   return table.table();
+}
+
+// "to 64K 0.25% and 0.31%, to 4M 0.2% and 0.22%": of A and B. Empty if neither is known.
+std::string floors_in_words(const RunComparison& comparison) {
+  static constexpr std::array k_classes{"to 64K", "to 4M", "above"};
+  static_assert(k_classes.size() == k_size_classes);
+  std::map<int, const CellComparison*> by_class;
+  for (const CellComparison& one : comparison.cells)
+    if (one.verdict != CellVerdict::not_comparable && (one.floor_a || one.floor_b))
+      by_class.emplace(size_class(one.key.label.bytes), &one);
+  auto percent = [](const std::optional<double>& floor) {
+    return floor ? percent_above(*floor) : "unknown";
+  };
+  std::vector<std::string> texts;
+  for (const auto& [size, cell] : by_class)
+    texts.push_back(fmt::format("{} {} and {}", k_classes.at(static_cast<std::size_t>(size)),
+                                percent(cell->floor_a), percent(cell->floor_b)));
+  return join(texts, ", ");
 }
 
 std::vector<CellRow> rows_of(const RunComparison& comparison) {
@@ -285,12 +306,14 @@ Report report_of(const JudgedComparison& one) {
                     .charts = {speed_chart(comparison, shown)}};
     if (const auto reason = shared_reason(comparison))
       section.add("", "not decided, all of them: " + in_words(*reason), 2);
+    if (const std::string floors = floors_in_words(comparison); !floors.empty())
+      section.add("", "A/A floors of A and B: " + floors, 2);
     report.sections.push_back(std::move(section));
   }
-  if (comparison.conclusion != Conclusion::not_comparable &&
-      comparison.count(CellVerdict::not_comparable) > 0)
-    report.sections.push_back(
-        {"not_comparable", "", {Text{"Left out", reasons_in_words(comparison) + ".", k_hang}}});
+  Section left_out{"not_comparable"};
+  left_out.add_each("Left out", left_out_in_words(comparison), k_hang);
+  if (!left_out.blocks.empty())
+    report.sections.push_back(std::move(left_out));
   report.data = {{"basis", comparison.basis},
                  {"a", comparison.a},
                  {"b", comparison.b},

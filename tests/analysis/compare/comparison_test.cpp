@@ -175,6 +175,35 @@ TEST_CASE("the answer names wrong data and its side") {
                                "1M, 2 ranks (in B). No difference"));
 }
 
+TEST_CASE("both A/A floors are shown, and the larger one counts") {
+  ComparedRun a = compared(run_of(6)), b = compared(run_of(6));
+  a.floors.assign(k_size_classes, 1.002);
+  b.floors.assign(k_size_classes, 1.005);
+
+  const auto comparison = compare_runs(a, b, {});
+
+  CHECK(only_cell(comparison).floor == 1.005);
+  CHECK_THAT(text_of(comparison), ContainsSubstring("A/A floors of A and B: to 4M 0.2% and 0.5%"));
+}
+
+TEST_CASE("cells that are left out are named, if not all") {
+  auto run_of_sizes = [](int sizes) {
+    support::RunBuilder run(2);
+    for (int process = 0; process < 6; ++process) {
+      auto trial = run.trial();
+      for (int size = 0; size < sizes; ++size)
+        trial.cell("all_reduce", k_1m << size, 10'000);
+    }
+    return compared(run);
+  };
+
+  CHECK_THAT(
+      text_of(compare_runs(run_of_sizes(1), run_of_sizes(2), {})),
+      ContainsSubstring("Left out    1 cell, other size: all_reduce, f32 sum, 2M, 2 ranks\n"));
+  CHECK_THAT(text_of(compare_runs(run_of_sizes(1), run_of_sizes(6), {})),
+             ContainsSubstring("8M, 2 ranks; and 2 more (--format csv lists them)"));
+}
+
 TEST_CASE("facts that differ between the runs are suspects") {
   auto b = run_of(6);
   b.header.hosts[0].libraries[0].version = "2.28.9";
