@@ -192,7 +192,8 @@ Conclusion conclusion_of(const RunComparison& comparison) {
 RunComparison finished(RunComparison comparison, const Runs& a, const Runs& b) {
   comparison.runs_a = static_cast<int>(a.size());
   comparison.runs_b = static_cast<int>(b.size());
-  comparison.synthetic = is_synthetic(a) || is_synthetic(b);
+  comparison.synthetic_a = is_synthetic(a);
+  comparison.synthetic_b = is_synthetic(b);
   comparison.suspects = suspects(facts_of(a), facts_of(b), comparison.basis == Basis::baseline);
   comparison.cells = cells_of(a, b, comparison.basis);
   test_cells(comparison.cells, comparison.basis, a.front()->cells, b.front()->cells);

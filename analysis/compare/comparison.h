@@ -92,7 +92,7 @@ struct RunComparison {
   Request request;
   std::string a, b; // names of the sides
   int runs_a = 1, runs_b = 1;
-  bool synthetic = false;
+  bool synthetic_a = false, synthetic_b = false; // a run of that side
   std::vector<Suspect> suspects;
   std::vector<CellComparison> cells; // by key; those of only one side too
   // Geometric mean over all comparable cells. Absent for two_runs, and without such cells.

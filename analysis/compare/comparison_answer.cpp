@@ -13,21 +13,19 @@ namespace {
 
 constexpr FindingKind k_differ{
     "differ", Severity::note,
-    "The two runs differ. Of {cells} cells, faster in B: {faster}, slower: {slower}, no "
-    "difference: {same}, not decided: {open}. Each run is one sample of its boot, node and hour. "
-    "Whether this is a regression needs a baseline of 3 runs or more, or --interleave."};
+    "The two runs differ. B, cell by cell: {by_cell}. Each run is one sample of its boot, node and "
+    "hour. Whether this is a regression needs a baseline of 3 runs or more, or --interleave."};
 constexpr FindingKind k_regression{
     "regression", Severity::error,
-    "Regression: B is slower beyond the scatter between runs. Mean speed {change}. Of {cells} "
-    "cells, slower alone: {slower}, faster: {faster}."};
+    "Regression: B is slower beyond the scatter between runs. Mean speed {change}. Cell by cell: "
+    "{by_cell}."};
 constexpr FindingKind k_improvement{
     "improvement", Severity::note,
-    "Improvement: B is faster beyond the scatter between runs. Mean speed {change}. Of {cells} "
-    "cells, faster alone: {faster}."};
-constexpr FindingKind k_no_difference{"no_difference", Severity::note,
-                                      "No difference: a difference of {difference} or more is "
-                                      "excluded. Of {cells} cells, not decided "
-                                      "alone: {open}."};
+    "Improvement: B is faster beyond the scatter between runs. Mean speed {change}. Cell by cell: "
+    "{by_cell}."};
+constexpr FindingKind k_no_difference{
+    "no_difference", Severity::note,
+    "No difference: a difference of {difference} or more is excluded{by_cell}."};
 constexpr FindingKind k_undecided{
     "undecided", Severity::warning,
     "Not decided: a difference of {difference} is neither shown nor excluded. {needed}"};
@@ -35,6 +33,31 @@ constexpr FindingKind k_wrong_data{"wrong_data", Severity::error,
                                    "Wrong data, which is never compared: {cells}."};
 constexpr FindingKind k_not_comparable{"not_comparable", Severity::warning,
                                        "Not comparable: {reasons}."};
+
+// "9 of 12 slower, none faster, 3 no difference"
+std::string verdicts_in_words(const RunComparison& comparison, int cells) {
+  const int slower = comparison.count(CellVerdict::slower);
+  const int faster = comparison.count(CellVerdict::faster);
+  auto number = [](int count) { return count == 0 ? std::string("none") : std::to_string(count); };
+  std::string text = slower >= faster
+                         ? fmt::format("{} of {} slower, {} faster", slower, cells, number(faster))
+                         : fmt::format("{} of {} faster, {} slower", faster, cells, number(slower));
+  for (const CellVerdict rest : {CellVerdict::no_difference, CellVerdict::not_decided})
+    if (const int count = comparison.count(rest); count > 0)
+      text += fmt::format(", {} {}", count, in_words(rest));
+  return text;
+}
+
+// What a mean without a difference says of its cells.
+std::string decided_in_words(const RunComparison& comparison, int cells) {
+  if (cells == 1)
+    return "";
+  if (!comparison.overall)
+    return fmt::format(" in each of {} cells", cells);
+  const int open = comparison.count(CellVerdict::not_decided);
+  return open == 0 ? fmt::format(". All {} cells are decided one by one too", cells)
+                   : fmt::format(". Cell by cell, {} of {} are not decided", open, cells);
+}
 
 std::string percent_text(double share) {
   return fmt::format("{:g}%", 100 * share);
@@ -100,14 +123,27 @@ Finding answer_of(const RunComparison& comparison) {
              {"faster", faster},
              {"slower", slower},
              {"same", comparison.count(CellVerdict::no_difference)},
-             {"open", open}}};
+             {"open", open},
+             {"by_cell", verdicts_in_words(comparison, cells)}}};
   case Conclusion::regression:
     return {&k_regression,
-            {{"change", change}, {"slower", slower}, {"faster", faster}, {"cells", cells}}};
+            {{"change", change},
+             {"slower", slower},
+             {"faster", faster},
+             {"cells", cells},
+             {"by_cell", verdicts_in_words(comparison, cells)}}};
   case Conclusion::improvement:
-    return {&k_improvement, {{"change", change}, {"faster", faster}, {"cells", cells}}};
+    return {&k_improvement,
+            {{"change", change},
+             {"faster", faster},
+             {"cells", cells},
+             {"by_cell", verdicts_in_words(comparison, cells)}}};
   case Conclusion::no_difference:
-    return {&k_no_difference, {{"difference", difference}, {"open", open}, {"cells", cells}}};
+    return {&k_no_difference,
+            {{"difference", difference},
+             {"open", open},
+             {"cells", cells},
+             {"by_cell", decided_in_words(comparison, cells)}}};
   case Conclusion::undecided:
     return {&k_undecided, {{"difference", difference}, {"needed", undecided_in_words(comparison)}}};
   case Conclusion::not_comparable:

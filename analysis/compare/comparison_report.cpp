@@ -20,6 +20,10 @@ namespace {
 
 constexpr int k_hang = 12;
 
+// Of one side; k_synthetic_numbers is of both.
+constexpr FindingKind k_synthetic_side{"synthetic_side", Severity::warning,
+                                       "SYNTHETIC NUMBERS in {side}: they come from a model."};
+
 std::string side_text(const std::string& name, int runs) {
   return runs == 1 ? printable(name) : fmt::format("{} ({} runs)", printable(name), runs);
 }
@@ -278,8 +282,11 @@ Report report_of(const JudgedComparison& one) {
   answer.add("A", side_text(comparison.a, comparison.runs_a), k_hang);
   answer.add("B", side_text(comparison.b, comparison.runs_b), k_hang);
   answer.add("Compared", basis_text(comparison.basis), k_hang);
-  if (comparison.synthetic)
+  if (comparison.synthetic_a && comparison.synthetic_b)
     answer.blocks.push_back(Findings{"", {{&k_synthetic_numbers}}, 0});
+  else if (comparison.synthetic_a || comparison.synthetic_b)
+    answer.blocks.push_back(
+        Findings{"", {{&k_synthetic_side, {{"side", comparison.synthetic_a ? "A" : "B"}}}}, 0});
   answer.blocks.push_back(Findings{"Answer", answers_of(comparison), k_hang});
   const TablePtr suspects = suspect_table(comparison.suspects);
   const TablePtr cells = cell_table(rows_of(comparison));
@@ -294,7 +301,7 @@ Report report_of(const JudgedComparison& one) {
   }
   Section differences{"suspects", "What differs between A and B"};
   if (comparison.suspects.empty())
-    differences.blocks.push_back(Text{"", "Nothing that both runs recorded.", 2});
+    differences.blocks.push_back(Text{"", "Nothing, as far as both runs recorded it.", 2});
   else
     differences.blocks.push_back(View{suspects});
   report.sections.push_back(std::move(differences));
@@ -319,7 +326,7 @@ Report report_of(const JudgedComparison& one) {
                  {"b", comparison.b},
                  {"runs_a", comparison.runs_a},
                  {"runs_b", comparison.runs_b},
-                 {"synthetic", comparison.synthetic},
+                 {"synthetic", comparison.synthetic_a || comparison.synthetic_b},
                  {"difference", comparison.request.difference},
                  {"conclusion", comparison.conclusion},
                  {"repeats_needed", comparison.repeats()},

@@ -24,6 +24,11 @@ std::string percent(double ratio) {
   return fmt::format("{:+.2f}%", 100 * (ratio - 1));
 }
 
+// "4.1%", "3.5 times slower"
+std::string slowdown_in_words(double ratio) {
+  return ratio < 2 ? percent_above(ratio) : fmt::format("{:.2g} times slower", ratio);
+}
+
 } // namespace
 
 std::string in_words(Reason reason) {
@@ -41,7 +46,7 @@ std::string in_words(Reason reason) {
   case Reason::not_as_asked:
     return "other libraries or CPUs than requested";
   case Reason::one_process:
-    return "one process: no scatter, no verdict";
+    return "only one process was measured";
   case Reason::no_noise_floor:
     return "no A/A comparison, so the noise is unknown";
   case Reason::other_ranks:
@@ -198,8 +203,7 @@ std::string why_in_words(const GateResult& result, const RunComparison& comparis
   if (result.reason == GateReason::too_little_power) {
     text = "too little power for this limit";
     if (result.mean->detectable)
-      text += fmt::format(": only a difference of {} would show",
-                          percent_above(*result.mean->detectable));
+      text += ": these runs cannot show less than " + slowdown_in_words(*result.mean->detectable);
   }
   if (const std::string needed = needed_in_words(comparison, result.mean->repeats); !needed.empty())
     text += "; it takes " + needed;

@@ -122,7 +122,7 @@ Report history_report(std::shared_ptr<const History> history) {
   report.sections.push_back(std::move(answer));
   if (changes->rows > 0)
     report.sections.push_back({"changes",
-                               "Changes: speed after against before, up to the next change",
+                               "Changes: speed from this run on, relative to before",
                                {View{.table = changes, .most_rows = k_rows_shown}}});
   report.data = {
       {"schema", "ncclprobe.history"},     {"schema_version", 1}, {"runs", history->runs.size()},

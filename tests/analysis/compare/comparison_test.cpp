@@ -46,7 +46,8 @@ TEST_CASE("a reason that all cells share stands once, below a table that keeps i
 
   CHECK_THAT(text, ContainsSubstring("A us") && ContainsSubstring("B us") &&
                        !ContainsSubstring("left out") && !ContainsSubstring("  why"));
-  CHECK_THAT(text, ContainsSubstring("  not decided, all of them: one process"));
+  CHECK_THAT(text, ContainsSubstring("  not decided, all of them: only one process was "
+                                     "measured"));
 }
 
 TEST_CASE("noisy runs are not decided, and the answer says how many processes would do") {
@@ -272,6 +273,23 @@ TEST_CASE("a baseline of three runs finds a regression, one of two decides nothi
   CHECK(of_two.repeats() == 3);
   CHECK_THAT(text_of(of_two),
              ContainsSubstring("It takes 3 runs in the baseline (now 2) and 3 new runs (now 1)"));
+}
+
+TEST_CASE("the answer counts the cells that are decided one by one") {
+  CHECK_THAT(text_of(compare_with_baseline("b", some_runs(3), some_runs(1, 10), {})),
+             ContainsSubstring("Cell by cell: 1 of 1 slower, none faster."));
+  CHECK_THAT(text_of(compare_runs(compared(run_of(6)), compared(run_of(6)), {})),
+             ContainsSubstring("a difference of 5% or more is excluded.\n"));
+}
+
+TEST_CASE("an answer says which side is of a model") {
+  auto b = run_of(6);
+  b.header.synthetic = true;
+
+  const std::string text = text_of(compare_runs(compared(run_of(6)), compared(b), {}));
+
+  CHECK_THAT(text, ContainsSubstring("SYNTHETIC NUMBERS in B: they come from a model.") &&
+                       !ContainsSubstring("nothing was measured"));
 }
 
 TEST_CASE("runs in turns find a regression and an improvement") {
