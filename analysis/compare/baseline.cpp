@@ -4,6 +4,7 @@
 #include "analysis/compare/baseline.h"
 
 #include "analysis/compare/comparison_words.h"
+#include "analysis/compare/gate.h"
 #include "base/atomic_file.h"
 #include "base/json_document.h"
 #include "base/printable.h"
@@ -44,7 +45,8 @@ Result<fs::path> folder_of(const fs::path& folder, const std::string& name) {
 }
 
 std::string file_name(const ComparedRun& run) {
-  std::string name = run.started_utc + "-" + run.run_id;
+  // The start of an imported run may be unknown.
+  std::string name = run.started_utc + (run.started_utc.empty() ? "" : "-") + run.run_id;
   std::erase_if(name, [](unsigned char c) { return !std::isalnum(c) && c != '-'; });
   return name + ".json";
 }
@@ -126,15 +128,20 @@ Result<std::vector<ComparedRun>> matching(std::vector<ComparedRun> baseline, con
   if (!baseline.empty())
     return baseline;
   std::vector<std::string> texts;
-  for (const Suspect& one : of_nearest)
+  bool may_vary = true;
+  for (const Suspect& one : of_nearest) {
     texts.push_back(in_words(one));
+    may_vary = may_vary && std::ranges::count(guarded_facts(), one.kind) > 0;
+  }
   return fail({Errc::mismatch,
                others == 0
                    ? "the baseline holds no run but this one"
                    : fmt::format("no run of the baseline matches {} (baseline against run): "
                                  "{}",
                                  run.name, fmt::join(texts, "; ")),
-               others == 0 ? "add other runs to it" : "--vary allows a difference"});
+               others == 0 ? "add other runs to it"
+               : may_vary  ? "--vary allows a difference"
+                           : "make a baseline of such runs"});
 }
 
 } // namespace ncclprobe::analysis::compare

@@ -185,6 +185,9 @@ std::string why_in_words(const GateResult& result, const RunComparison& comparis
   }
   case GateReason::nothing_selected:
     return "neither side measured such a cell";
+  case GateReason::lacks_metric:
+    return fmt::format("such cells have no {}; all have time, P2P transfers algbw too",
+                       base::to_string(result.gate.metric));
   case GateReason::cells_not_comparable: {
     std::vector<std::string> texts;
     for (const CellComparison* cell : result.cells)

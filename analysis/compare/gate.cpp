@@ -4,6 +4,8 @@
 #include "analysis/compare/gate.h"
 
 #include "analysis/results/bandwidth.h"
+#include "base/printable.h"
+#include "base/similar_words.h"
 #include "base/units.h"
 #include "model/parse_enum.h"
 
@@ -48,6 +50,35 @@ Result<void> read_sizes(std::string_view text, Gate& gate) {
   return {};
 }
 
+// What CellLabel::workload() can be.
+std::vector<std::string> workload_names() {
+  std::vector<std::string> names{model::CellLabel{.what = model::EmptyKernelLabel{}}.workload()};
+  auto add_each = [&](auto values, auto label_of) {
+    for (const auto& [value, name] : values)
+      names.push_back(model::CellLabel{.what = label_of(value)}.workload());
+  };
+  add_each(enum_names(model::Collective{}),
+           [](model::Collective one) { return model::CollectiveLabel{.collective = one}; });
+  add_each(enum_names(model::P2pMethod{}),
+           [](model::P2pMethod one) { return model::P2pLabel{.method = one}; });
+  add_each(enum_names(model::StepPattern{}), [](model::StepPattern one) {
+    model::StepLabel label;
+    label.options.pattern = one;
+    return label;
+  });
+  return names;
+}
+
+Result<void> check_workload(const std::string& word) {
+  const std::vector<std::string> names = workload_names();
+  if (word == "*" || std::ranges::count(names, word) > 0)
+    return {};
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string_view nearest = base::most_similar(word, views);
+  return fail(Errc::invalid_argument, "'{}' is no workload{}", base::printable(word),
+              nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
+}
+
 bool is_bandwidth(Gate::Metric metric) {
   return metric == Gate::Metric::busbw || metric == Gate::Metric::algbw;
 }
@@ -88,8 +119,12 @@ void decide_gate(GateResult& result, const RunComparison& comparison, std::size_
     result.reason = reason;
   };
   const double limit = result.gate.least_speed_ratio;
-  if (result.cells.empty())
-    return leave(GateVerdict::not_comparable, GateReason::nothing_selected);
+  if (result.cells.empty()) {
+    const bool lacks_metric = std::ranges::any_of(
+        comparison.cells, [&](const CellComparison& one) { return result.gate.names(one.key); });
+    return leave(GateVerdict::not_comparable,
+                 lacks_metric ? GateReason::lacks_metric : GateReason::nothing_selected);
+  }
   for (const CellComparison* cell : result.cells)
     if (cell->verdict == CellVerdict::not_comparable)
       return leave(GateVerdict::not_comparable, GateReason::cells_not_comparable);
@@ -114,9 +149,13 @@ void decide_gate(GateResult& result, const RunComparison& comparison, std::size_
 
 } // namespace
 
+bool Gate::names(const CellKey& key) const {
+  return (workload == "*" || workload == key.label.workload()) && key.label.bytes >= least_bytes &&
+         key.label.bytes <= most_bytes;
+}
+
 bool Gate::selects(const CellKey& key) const {
-  if ((workload != "*" && workload != key.label.workload()) || key.label.bytes < least_bytes ||
-      key.label.bytes > most_bytes)
+  if (!names(key))
     return false;
   const bool single_launches = key.timing == model::TimingMode::latency;
   switch (metric) {
@@ -153,9 +192,11 @@ Result<Gate> parse_gate(const std::string& text) {
   gate.workload = std::string(trimmed(inside.substr(0, comma)));
   if (gate.workload.empty())
     return refuse("it names no workload; * is any");
+  if (auto known = check_workload(gate.workload); !known)
+    return refuse(known.error().message);
   if (comma != std::string_view::npos)
     if (auto sizes = read_sizes(trimmed(inside.substr(comma + 1)), gate); !sizes)
-      return refuse(sizes.error().message);
+      return refuse(sizes.error().message + "; sizes are 1M, 1K-64K, >=1M, >1M, <=64K or <64K");
   auto change = read_change(trimmed(all.substr(close + 1)), gate.metric);
   if (!change)
     return refuse(change.error().message);

@@ -18,8 +18,10 @@ struct Gate {
   std::uint64_t least_bytes = 0, most_bytes = UINT64_MAX;
   double least_speed_ratio = 1; // below 1: the limit as Decision::speed_ratio
 
-  // Whether it is about this cell: latency is of single launches, bandwidths are of batches of
-  // collectives (algbw of P2P transfers too).
+  // Whether its workload and sizes are those of this cell.
+  bool names(const CellKey& key) const;
+  // The same, if the cell has the metric: latency is of single launches, bandwidths are of batches
+  // of collectives (algbw of P2P transfers too).
   bool selects(const CellKey& key) const;
 };
 
@@ -35,6 +37,7 @@ enum class GateReason {
   none,
   other_machine,    // GPU, fabric, NCCL or driver differ, and that was not allowed
   nothing_selected, // no cell of either side
+  lacks_metric,     // cells that it names, but none with its metric
   cells_not_comparable,
   between_runs_unknown, // one run on each side
   too_little_power,     // it could not see a difference as small as the limit

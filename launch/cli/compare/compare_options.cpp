@@ -97,7 +97,9 @@ Usage compare_usage(CompareOptions& into) {
             repeated(
                 "gate", "GATE", into.gates, gate_words(),
                 "METRIC(WORKLOAD[,SIZES]) CHANGE: how far these cells may fall behind. Metrics "
-                "are busbw, algbw (-3%), time and latency (+3%); * is any workload"),
+                "are busbw, algbw (-3%), time and latency (+3%). Workloads are for example "
+                "all_reduce, p2p_ce and ddp_step; * is any. Sizes: 1M, 1K-64K, >=1M, >1M, <=64K "
+                "or <64K"),
             option("vary", "FACT,...", into.vary,
                    list_of(choice_words({"gpu", "fabric", "nccl", "driver"})),
                    "Facts in which the sides of a gate or baseline may differ: {}"),

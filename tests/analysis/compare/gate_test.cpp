@@ -4,6 +4,7 @@
 #include "analysis/compare/baseline.h"
 #include "analysis/compare/compared_runs.h"
 #include "analysis/compare/comparison_tests.h"
+#include "analysis/compare/comparison_words.h"
 #include "support/error_of.h"
 #include "support/scratch_folder.h"
 
@@ -26,6 +27,8 @@ TEST_CASE("gates are read, and select cells") {
   CHECK_FALSE(gate.selects(key));
   CHECK(gate_of("busbw(*) -3%").selects(key));
   CHECK_FALSE(gate_of("latency(all_reduce) +3%").selects(key));
+  CHECK(gate_of("time(ddp_step) +3%").workload == "ddp_step");
+  CHECK(gate_of("algbw(p2p_ce) -3%").workload == "p2p_ce");
   CHECK(gate_of("time(all_reduce, 64K-1M) +25%").least_speed_ratio == Approx(0.8));
 }
 
@@ -38,6 +41,23 @@ TEST_CASE("what is no gate is refused") {
   const auto gate = parse_gate(text);
   REQUIRE_FALSE(gate);
   CHECK(gate.error().code == Errc::invalid_argument);
+}
+
+TEST_CASE("a gate with a mistake says what is meant") {
+  for (const auto& [text, words] :
+       {std::pair("busbw(allreduce) -3%", "'allreduce' is no workload; did you mean all_reduce?"),
+        std::pair("time(ddp) +3%", "did you mean ddp_step?"),
+        std::pair("busbw(all_reduce,1M:4M) -3%", "sizes are 1M, 1K-64K, ")})
+    CHECK_THAT(parse_gate(text).error().message, ContainsSubstring(words));
+}
+
+TEST_CASE("a gate on cells without its metric says so") {
+  const auto comparison = compare_with_baseline("b", some_runs(5), some_runs(1), {});
+  const auto gate = judged("latency(all_reduce) +3%", comparison);
+
+  CHECK(gate.verdict == GateVerdict::not_comparable);
+  CHECK(gate.reason == GateReason::lacks_metric);
+  CHECK_THAT(why_in_words(gate, comparison), ContainsSubstring("have no latency"));
 }
 
 TEST_CASE("a gate passes, fails, or is not decided") {
@@ -84,6 +104,10 @@ TEST_CASE("a baseline keeps runs as they were, and takes each once") {
   CHECK(again.error().code == Errc::invalid_argument);
   REQUIRE(read.size() == 2);
   CHECK(read[0].run_id == runs[0].run_id);
+  ComparedRun imported = runs[0];
+  imported.started_utc.clear();
+  CHECK(base::value_or_throw(add_to_baseline(folder.path(), "old", imported)).filename() ==
+        "run-0-0.json");
   CHECK(read[0].facts == runs[0].facts);
   CHECK(read[0].floors == runs[0].floors);
   CHECK(read[0].cells[0].key == runs[0].cells[0].key);
@@ -113,7 +137,11 @@ TEST_CASE("only runs of the same machine and NCCL match") {
   const auto refused = matching(some_runs(3), run, {});
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == Errc::mismatch);
+  CHECK(refused.error().hint == "--vary allows a difference");
   CHECK(base::value_or_throw(matching(some_runs(3), run, {FactKind::nccl})).size() == 3);
+  // --vary takes no ranks.
+  CHECK_THAT(matching(some_runs(3), compared(run_of(6, 0, 10, 4)), {}).error().hint,
+             !ContainsSubstring("--vary"));
   // A run is no baseline of itself.
   CHECK(base::value_or_throw(matching(some_runs(3), some_runs(1)[0], {})).size() == 2);
 }
