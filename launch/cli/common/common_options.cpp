@@ -178,7 +178,7 @@ Options text_file_options(base::Destination& into) {
   return {
       option("output", "FILE", into.file, path_words("result.json"),
              "Write to this file instead of standard output; without --format, its suffix selects "
-             "the format",
+             "the format, such as .json, .csv, .md or .html",
              {.also = "-o"}),
       force_option(into.overwrite, "Replace the file if it exists")};
 }

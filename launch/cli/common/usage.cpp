@@ -87,11 +87,16 @@ std::string mistake(const Usage& usage, const CLI::App& app, const CLI::Error& e
     text = fmt::format("unknown argument '{}'{}", rest.back(),
                        takes_command ? "; write -- before the command" : "");
   }
+  // People know a positional argument by its value in the help.
+  for (const Option& one : usage.options)
+    if (one.positional && text == one.name + " is required")
+      text = one.value + " is required";
   return fmt::format("ncclprobe {0}: {1}\nRun `ncclprobe help {0}` for its options.\n", usage.name,
                      text);
 }
 
-// A file's suffix selects the format, unless --format is given: ".json" is json, ".xml" nccl-xml.
+// A file's suffix selects the format, unless --format is given: ".json" is json, ".xml" nccl-xml or
+// junit.
 Result<void> take_format_of_output(Options& options) {
   auto format = std::ranges::find(options, "format", &Option::name);
   auto output = std::ranges::find(options, "output", &Option::name);
@@ -101,6 +106,8 @@ Result<void> take_format_of_output(Options& options) {
   suffix.erase(0, 1);
   if (suffix == "md")
     suffix = "markdown";
+  if (suffix == "xml" && std::ranges::count(format->choices, "junit") > 0)
+    suffix = "junit";
   for (const std::string& choice : format->choices)
     if (!suffix.empty() && (choice == suffix || choice.ends_with("-" + suffix)))
       return format->read(choice);

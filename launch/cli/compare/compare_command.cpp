@@ -94,6 +94,12 @@ Result<Comparisons> compare_in_turns(const CompareOptions& options) {
   auto run_file = [&](int pair, int side) {
     return folder / fmt::format("{}-{:03}.h5", side == 0 ? "a" : "b", pair + 1);
   };
+  for (int pair = 0; pair < options.pairs; ++pair)
+    for (int side : {0, 1})
+      if (std::error_code error; fs::exists(run_file(pair, side), error))
+        return fail({Errc::invalid_argument,
+                     fmt::format("{} exists already", run_file(pair, side).string()),
+                     "name a new folder with --keep"});
   NCCLPROBE_TRY(run_in_turns({options.sides[0], options.sides[1]},
                              second_first(options.pairs, std::random_device{}()), run_file));
   std::array<std::vector<ComparedRun>, 2> runs;
@@ -114,8 +120,13 @@ Result<History> read_history(const fs::path& folder) {
       NCCLPROBE_TRY_ASSIGN(ComparedRun run, read_compared(file));
       runs.push_back(std::move(run));
     } else if (file.extension() == ".json") {
-      NCCLPROBE_TRY_ASSIGN(ComparedRun run, read_baseline_file(file));
-      runs.push_back(std::move(run));
+      auto run = read_baseline_file(file);
+      if (run)
+        runs.push_back(std::move(*run));
+      else if (run.error().code == Errc::protocol)
+        spdlog::warn("left out: {}", run.error().message);
+      else
+        return fail(std::move(run.error()));
     }
   }
   if (runs.empty())

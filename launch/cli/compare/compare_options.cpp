@@ -29,7 +29,7 @@ Words<analysis::compare::Gate> gate_words() {
           "busbw(all_reduce,>=1M) -3%"};
 }
 
-Result<void> check_sides(const CompareOptions& options) {
+Result<void> check_sides(const CompareOptions& options, const Options& all) {
   auto refuse = [](const char* why) { return fail(Errc::invalid_argument, "{}", why); };
   if (!options.nodes_file.empty())
     return options.sides.empty() && options.against.empty() && !options.interleave &&
@@ -47,6 +47,8 @@ Result<void> check_sides(const CompareOptions& options) {
                : refuse("--interleave takes two commands, in quotes, and no --against");
   if (!options.keep.empty())
     return refuse("--keep goes with --interleave");
+  if (find_option(all, "pairs")->said)
+    return refuse("--pairs goes with --interleave");
   if (options.sides.size() < (options.against.empty() ? 2 : 1))
     return refuse("name two run files or more, or one and --against NAME");
   return {};
@@ -79,8 +81,8 @@ Usage compare_usage(CompareOptions& into) {
                  "a gate cannot compare: another machine, wrong data, or no common cells"}},
       .options = joined(
           {{repeated("sides", "RUN.h5", into.sides, text_words("run.h5"),
-                     "Run files; each is compared with the first. With --against, new runs of the "
-                     "same state. With --interleave, two commands",
+                     "Run files; each is compared with the first. --against: new runs, all of one "
+                     "state. --interleave: two quoted commands",
                      {.positional = true}),
             option("against", "NAME", into.against, text_words("nightly"),
                    "Compare with this baseline (ncclprobe baseline add)"),
@@ -90,7 +92,8 @@ Usage compare_usage(CompareOptions& into) {
             option("pairs", "N", into.pairs, number_words(3, k_most),
                    "With --interleave: number of runs of each command"),
             option("keep", "DIR", into.keep, path_words("runs/"),
-                   "With --interleave: keep the run files in this folder"),
+                   "With --interleave: keep the run files, and what the commands print, in this "
+                   "folder"),
             option("history", "DIR", into.history, path_words("runs/"),
                    "Find when the speed changed over the runs in this folder (run files, or the "
                    "JSON files of a baseline)"),
@@ -110,8 +113,8 @@ Usage compare_usage(CompareOptions& into) {
             option("difference", "SHARE", into.difference, share_words(),
                    "The smallest difference that matters")},
            result_options(into, {"table", "json", "csv", "markdown", "html", "junit"},
-                          "{}; junit is for CI servers")}),
-      .check = [&into](const Options&) { return check_sides(into); }};
+                          "{}; junit (.xml) is for CI servers")}),
+      .check = [&into](const Options& all) { return check_sides(into, all); }};
 }
 
 Usage baseline_usage(BaselineOptions& into) {

@@ -6,6 +6,8 @@
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/shell_word.h"
+#include "base/text_files.h"
+#include "base/text_layout.h"
 
 #include <cstdlib>
 #include <random>
@@ -14,17 +16,25 @@
 namespace ncclprobe::cli {
 namespace {
 
+constexpr std::size_t k_lines_shown = 20; // of a command that failed
+
 // std::system() keeps Ctrl-C from this program while the command runs; the command gets it.
-Result<void> run_command(const std::string& command) {
-  const int status = std::system(("{ " + command + "\n} 1>&2").c_str());
+Result<void> run_command(const std::string& command, const std::filesystem::path& output) {
+  const int status = std::system(
+      fmt::format("{{ {}\n}} > {} 2>&1", command, base::shell_word(output.string())).c_str());
   if (WIFEXITED(status) &&
       (WEXITSTATUS(status) == base::k_exit_ok || WEXITSTATUS(status) == base::k_exit_some_failed))
     return {};
   const std::string how = WIFEXITED(status)     ? fmt::format("exit {}", WEXITSTATUS(status))
                           : WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
                                                 : "not started";
-  return fail(
-      {Errc::failed, fmt::format("the command ended with {}: {}", how, command), "try it alone"});
+  std::string printed;
+  for (const std::string& line : base::last_lines(base::text_of(output), k_lines_shown))
+    printed += "\n  " + line;
+  return fail({Errc::failed,
+               fmt::format("the command ended with {}: {}{}", how, command,
+                           printed.empty() ? "" : "; it printed:" + printed),
+               printed.empty() ? "try it alone" : ""});
 }
 
 } // namespace
@@ -55,8 +65,11 @@ run_in_turns(const std::array<std::string, 2>& commands, const std::vector<bool>
     for (int turn : {0, 1}) {
       const int side = second_first[pair] ? 1 - turn : turn;
       spdlog::info("pair {} of {}: {}", pair + 1, second_first.size(), side == 0 ? "A" : "B");
-      NCCLPROBE_TRY(run_command(command_writing(commands[static_cast<std::size_t>(side)],
-                                                run_file(static_cast<int>(pair), side))));
+      const std::filesystem::path file = run_file(static_cast<int>(pair), side);
+      std::filesystem::path output = file;
+      output.replace_extension(".txt");
+      NCCLPROBE_TRY(
+          run_command(command_writing(commands[static_cast<std::size_t>(side)], file), output));
     }
   return {};
 }

@@ -44,7 +44,7 @@ Usage import_usage(ImportOptions& into) {
                    "Run file to write", {.also = "-o", .required = true}),
             force_option(into.output.overwrite, "Replace the run file if it exists"),
             option("format", "FORMAT", into.format, name_words<model::ImportFormat>("format"),
-                   "Format of the files", {.also = "-f", .initial = "detected"}),
+                   "Format of the files: {}", {.also = "-f", .initial = "detected"}),
             option("collective", "NAME", into.hints.collective,
                    name_words<model::Collective>("collective"),
                    "The collective, if the log of nccl-tests does not name it"),

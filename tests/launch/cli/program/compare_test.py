@@ -44,6 +44,8 @@ class Compare(ProgramTest):
         self.assertIn("| verdict", self.compare(*runs, "--format", "markdown"))
         suites = xml.etree.ElementTree.fromstring(self.compare(*runs, "--format", "junit"))
         self.assertEqual(len(suites.findall("testsuite/testcase")), 3)
+        self.compare(*runs, "-o", "result.xml")
+        self.assertEqual(xml.etree.ElementTree.parse(self.folder / "result.xml").getroot().tag, "testsuites")
 
     def test_a_gate_has_exit_codes(self):
         runs = [self.run_named("a.h5", 1), self.run_named("b.h5", 2)]
@@ -87,12 +89,30 @@ class Compare(ProgramTest):
         self.assertEqual((answer["basis"], answer["runs_a"], answer["runs_b"]), ("interleaved", 3, 3))
         self.assertIsNotNone(answer["overall"])
         self.assertEqual(len(list((self.folder / "runs").glob("*.h5"))), 6)
-        self.assertEqual(self.run_program("compare", "--interleave", "false", "true").returncode, 2)
+        self.assertIn("Trials", (self.folder / "runs/a-001.txt").read_text())
+        again = self.run_program("compare", "--interleave", program, program, "--pairs", "3", "--keep", "runs")
+        self.assertEqual(again.returncode, 2)
+        self.assertIn("a-001.h5 exists already", again.stderr)
+
+    def test_commands_in_turns_print_only_if_they_fail(self):
+        program = " ".join(self.command("run", *SYNTHETIC))
+        done = self.run_program("compare", "-q", "--interleave", program, program, "--pairs", "3")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        done = self.run_program("compare", "--interleave", "echo the cause; false", "true")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("the cause", done.stderr)
+
+    def test_what_does_not_go_together_is_refused(self):
+        self.assertIn("--pairs goes with --interleave", self.run_program("compare", "a", "b", "--pairs", "5").stderr)
+        self.assertIn("RUN.h5 is required", self.run_program("baseline", "add", "nightly").stderr)
 
     def test_the_history_of_a_folder(self):
         for seed in range(3):
             self.run_named(f"{seed}.h5", seed)
-        answer = json.loads(self.compare("--history", ".", "--format", "json"))
+        (self.folder / "other.json").write_text("{}")
+        done = self.run_program("compare", "--history", ".", "--format", "json")
+        self.assertIn("other.json is not of a baseline", done.stderr)
+        answer = json.loads(done.stdout)
         self.assertEqual(answer["runs"], 3)
         self.assertEqual(answer["changes"], [])
         self.assertEqual(answer["findings"][-1]["id"], "too_few_runs")
