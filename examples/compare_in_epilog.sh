@@ -21,7 +21,7 @@ case $? in
     ;;
   11) echo "$node: not decided; see above for how many runs it takes" ;;
   12) echo "$node: the baseline is of another machine or software; make a new one" ;;
-  *) echo "$node: not measured" ;;
+  *) echo "$node: not compared; see above for what is missing" ;;
 esac
 rm -rf "$(dirname "$run")"
 exit 0

@@ -220,8 +220,8 @@ Result<ImportedProcess> read_inspector(const std::vector<std::string_view>& text
   if (contents.not_by_gpu > 0)
     remarks.push_back(fmt::format("{} of all records were timed by the CPU.", contents.not_by_gpu));
   if (contents.messages > 0)
-    remarks.push_back(
-        fmt::format("{} messages between two ranks were left out.", contents.messages));
+    remarks.push_back(fmt::format("{} between two ranks were left out.",
+                                  base::count_of(contents.messages, "message", "messages")));
   omitted.tell(remarks);
   return process;
 }

@@ -240,7 +240,7 @@ Result<ImportedProcesses> read_nvbandwidth_json(std::string_view text, const Imp
       hints.buffer_bytes, k_copies_per_sample);
   if (!left_out.empty())
     process.remarks.push_back(
-        fmt::format("Test cases that ncclprobe has no like of were left out: {}.", left_out));
+        fmt::format("Test cases that ncclprobe does not measure were left out: {}.", left_out));
   if (!without_result.empty())
     process.remarks.push_back(fmt::format("Test cases without a result: {}.", without_result));
   if (document.was_cut)

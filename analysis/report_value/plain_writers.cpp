@@ -117,8 +117,9 @@ std::string write_markdown(const Report& report) {
       out += "### " + markdown_text(section.title) + (section.blocks.empty() ? "\n" : "\n\n");
     bool was_apart = false;
     for (const Block& block : section.blocks) {
-      const bool is_apart =
-          std::holds_alternative<View>(block) || std::holds_alternative<Code>(block);
+      const auto* found = std::get_if<Findings>(&block);
+      const bool is_apart = std::holds_alternative<View>(block) ||
+                            std::holds_alternative<Code>(block) || (found && found->label.empty());
       if (&block != &section.blocks.front() && (is_apart || was_apart))
         out += "\n";
       out += markdown_block(block);

@@ -124,6 +124,10 @@ class Examples(ProgramTest):
                                NCCLPROBE_OPTIONS=" ".join(["--backend", "synthetic", *SMALL]))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("node7: the baseline is of another machine", done.stdout)  # no cell of 1M
+        done = self.run_script(script, SLURMD_NODENAME="node8", NCCLPROBE_BASELINES="baselines",
+                               NCCLPROBE_OPTIONS=" ".join(["--backend", "synthetic", *SMALL]))
+        self.assertIn("node8: not compared", done.stdout)
+        self.assertIn("baselines/node8", done.stderr)
 
     def test_steps_are_planned_on_every_number_of_ranks(self):
         dry = self.run_program("plan", "--dry-run", "--backend", "synthetic", "--ranks", "8",

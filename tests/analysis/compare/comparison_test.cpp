@@ -286,8 +286,12 @@ TEST_CASE("an answer says which side is of a model") {
   auto b = run_of(6);
   b.header.synthetic = true;
 
-  const std::string text = text_of(compare_runs(compared(run_of(6)), compared(b), {}));
+  const auto comparison = compare_runs(compared(run_of(6)), compared(b), {});
+  const std::string text = text_of(comparison);
 
+  // Not a part of the bullet above it.
+  CHECK_THAT(written(report_of(comparison), Format::markdown),
+             ContainsSubstring("\n\nSYNTHETIC NUMBERS"));
   CHECK_THAT(text, ContainsSubstring("SYNTHETIC NUMBERS in B: they come from a model.") &&
                        !ContainsSubstring("nothing was measured"));
 }
