@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files and programs that cannot be used: one exception says what, where and what to do."""
 import os
+import subprocess
+import sys
 import unittest
 from unittest import mock
 
-from python_test_case import MISSING, REAL_LINKS, ROOT, changed, scratch, setUpModule, sweep, training
+from python_test_case import HAS_MATPLOTLIB, MISSING, PACKAGE, REAL_LINKS, ROOT, changed, scratch, setUpModule, sweep, training
 
 if not MISSING:
     import ncclprobe
@@ -40,6 +42,19 @@ class Errors(unittest.TestCase):
             self.assertEqual(error.where, str(path))
             self.assertIn(hint, error.hint)
             self.assertIn(error.what, str(error))
+
+    def test_plots_come_with_the_package_and_need_matplotlib(self):
+        program = ("import sys; sys.path.insert(0, sys.argv[1]); sys.dont_write_bytecode = True\n"
+                   "import ncclprobe\n"
+                   "assert 'matplotlib' not in sys.modules\n"
+                   "if sys.argv[2] == 'without': sys.modules['matplotlib'] = None\n"
+                   "try: print(ncclprobe.plots.busbw.__name__)\n"
+                   "except ncclprobe.Error as error: print(error)\n")
+        def said(how):
+            return subprocess.run([sys.executable, "-c", program, PACKAGE, how], capture_output=True, text=True, check=True).stdout
+        self.assertIn("python3-matplotlib", said("without"))
+        if HAS_MATPLOTLIB:
+            self.assertEqual(said("with"), "busbw\n")
 
     def test_a_run_file_is_no_trace(self):
         self.assertIn("ncclprobe.load()", self.error_of(lambda: ncclprobe.load_trace(sweep())).what)

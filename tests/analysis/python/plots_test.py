@@ -77,7 +77,7 @@ class Plots(unittest.TestCase):
         self.assertEqual([text.get_text() for text in ax.get_legend().get_texts()], ["better"])
         text = self.drawn(ax)
         for part in ("SYNTHETIC", "A/A noise floor", "NCCLPROBE_SYNTHETIC_ALPHA_NS=2000, all_reduce, f32, 16M"):
-            self.assertIn(part, text)
+            self.assertIn(part, text.replace("\n", " "))
 
     def test_measured_numbers_are_not_called_synthetic(self):
         self.assertNotIn("SYNTHETIC", self.drawn(plots.busbw(ncclprobe.load(on_cpu()))))
@@ -115,6 +115,23 @@ class Plots(unittest.TestCase):
         self.assertIn("SYNTHETIC", self.drawn(ax))
         with self.assertRaisesRegex(ncclprobe.Error, "no events in steps 90000 to 90000.*has \\d+ steps"):
             plots.timeline(run.trace(), steps=(90000, 90000))
+
+    def test_a_run_stands_for_its_first_traced_trial(self):
+        run = ncclprobe.load(training())
+        self.assertEqual(self.drawn(plots.timeline(run, steps=(1, 1))), self.drawn(plots.timeline(run.trace(), steps=(1, 1))))
+        with self.assertRaisesRegex(ncclprobe.Error, "no traces beside it.*--trace kernels"):
+            plots.timeline(ncclprobe.load(sweep()))
+
+    def test_long_names_of_settings_are_whole(self):
+        label = "NCCL_ALGO=Ring NCCL_PROTO=Simple NCCL_MIN_NCHANNELS=16 NCCL_MAX_NCHANNELS=32 NCCL_BUFFSIZE=8388608 NCCL_NTHREADS=512"
+        run = ncclprobe.load(measured("long", *SYNTHETIC, "--ranks", "2", "--setting", label.replace(" ", ","), "--collectives",
+                                      "all_reduce", "--sizes", "1K,64K", "--repeat", "5"))
+        ax = plots.verdicts(run) # a warning that the layout was not applied is an error here
+        self.assertIn(label, self.drawn(ax).replace("\n", " "))
+        edge = ax.figure.get_window_extent()
+        for text in ax.get_yticklabels():
+            self.assertGreaterEqual(text.get_window_extent().x0, edge.x0)
+        self.assertGreater(ax.get_window_extent().width, 200) # the plot itself
 
     def test_ranks_whose_clocks_differ_share_no_timeline(self):
         def move(file):

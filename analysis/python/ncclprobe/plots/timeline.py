@@ -5,6 +5,7 @@ import matplotlib.patches
 import numpy
 
 from ..errors import Error
+from ..run import Run
 from . import style
 
 KINDS = {"computation": "#0072B2", "communication": "#D55E00", "copy": "#009E73"}
@@ -15,7 +16,7 @@ def timeline(trace, ax=None, ranks=None, cell=None, steps=None):
     """What the streams of each rank did: kernels of computation and communication, and copies.
 
     Args:
-        trace: a Trace, such as Run.trace() returns.
+        trace: a Trace, such as Run.trace(7) returns, or a Run, whose first traced trial is drawn.
         ax: matplotlib Axes.
         ranks: global ranks to draw; all without it.
         cell: number of the cell in its trial; the one with the most events without it.
@@ -23,8 +24,10 @@ def timeline(trace, ax=None, ranks=None, cell=None, steps=None):
     Returns:
         The Axes: milliseconds since the first event, a lane for each rank and stream.
     Raises:
-        Error: nothing to draw, too many events, or the ranks' clocks cannot be compared.
+        Error: no trial was traced, nothing to draw, too many events, or the ranks' clocks cannot be compared.
     """
+    if isinstance(trace, Run):
+        trace = trace.trace()
     clocks = trace.clocks if ranks is None else trace.clocks[trace.clocks["rank"].isin(list(ranks))]
     if clocks["boot_id"].nunique() > 1:
         raise Error("these ranks are on several hosts, whose clocks differ", trace.path,

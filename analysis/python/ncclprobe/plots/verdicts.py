@@ -1,5 +1,7 @@
 # SPDX-FileCopyrightText: The ncclprobe authors
 # SPDX-License-Identifier: Apache-2.0
+import textwrap
+
 import matplotlib.lines
 import matplotlib.ticker
 import numpy
@@ -7,6 +9,7 @@ import numpy
 from . import style
 
 MOST_ROWS = 60
+MOST_CHARACTERS = 44 # of a line of a row's name
 
 
 def verdicts(run, ax=None, **rows):
@@ -26,8 +29,12 @@ def verdicts(run, ax=None, **rows):
         raise style.Error(f"{len(found)} comparisons are too many for one plot", run.path,
                           "choose some with workload=..., setting=..., verdict=..., size_bytes=...")
     found = found.sort_values(["setting", "workload", "type", "variant", "size_bytes"], ignore_index=True)
-    ax = style.axes(ax, 7.0, 1.6 + 0.22 * len(found))
-    at = numpy.arange(len(found))
+    names = [textwrap.wrap(name, MOST_CHARACTERS) for name in names_of(found)]
+    longest = max(len(line) for name in names for line in name)
+    ax = style.axes(ax, 5.5 + 0.08 * longest, 1.6 + 0.2 * sum(map(len, names)) + 0.05 * len(names))
+    # A row is as tall as its name, and its mark is in its middle.
+    tops = numpy.cumsum([0.0] + [len(name) + 0.25 for name in names])
+    at = (tops[:-1] + tops[1:]) / 2
     for verdict, colour in style.VERDICT_COLOURS.items():
         of_it = (found["verdict"] == verdict).to_numpy()
         part = found[of_it]
@@ -35,12 +42,8 @@ def verdicts(run, ax=None, **rows):
         ax.hlines(at[of_it][known], part["speed_ratio_low"][known], part["speed_ratio_high"][known], color=colour, linewidth=2)
         ax.plot(part["speed_ratio"], at[of_it], "o", color=colour, markersize=5)
     ax.axvline(1, color="black", linewidth=0.8)
-    telling = [name for name in ("op", "placement", "root", "ranks", "timing_mode") if found[name].nunique() > 1]
-    names = [", ".join(filter(None, [row["setting"], row["workload"], row["type"], *(f"{name} {row[name]}" for name in telling),
-                                     row["variant"], style.size_text(row["size_bytes"])]))
-             for row in found.to_dict("records")]
-    ax.set_yticks(at, [style.plain(name) for name in names], fontsize="small")
-    ax.invert_yaxis()
+    ax.set_yticks(at, ["\n".join(map(style.plain, name)) for name in names], fontsize="small")
+    ax.set_ylim(tops[-1], 0)
     ratio_axis(ax)
     floors = ", ".join(f"{(floor.ratio - 1) * 100:.2g}% {floor.sizes.replace('_', ' ')}" for floor in run.noise_floor.itertuples())
     ax.set_xlabel("speed against the default (right: faster), 95% interval" + (f"\nA/A noise floor: {floors}" if floors else ""))
@@ -50,6 +53,13 @@ def verdicts(run, ax=None, **rows):
               loc="upper left", bbox_to_anchor=(1, 1))
     style.title(ax, run.synthetic, "Settings against the default")
     return ax
+
+
+def names_of(found):
+    telling = [name for name in ("op", "placement", "root", "ranks", "timing_mode") if found[name].nunique() > 1]
+    return [", ".join(filter(None, [row["setting"], row["workload"], row["type"], *(f"{name} {row[name]}" for name in telling),
+                                    row["variant"], style.size_text(row["size_bytes"])]))
+            for row in found.to_dict("records")]
 
 
 def ratio_axis(ax):
