@@ -1,0 +1,109 @@
+# SPDX-FileCopyrightText: The ncclprobe authors
+# SPDX-License-Identifier: Apache-2.0
+"""Pages of hosts, examinations, timelines, links, purchases and comparisons in a real browser. Skipped (77) without one."""
+
+import pathlib
+import tempfile
+import unittest
+
+from browser import Browser, By, DESKTOP, Keys, PHONE, ncclprobe
+
+MACHINES = pathlib.Path(__file__).resolve().parents[2] / "machines"
+
+
+class OtherPagesTest(unittest.TestCase):
+    """Pages of a host, an examination and a comparison."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.files = pathlib.Path(cls.folder.name)
+        cls.browser = Browser(cls.files)
+        cls.addClassCleanup(cls.browser.driver.quit)
+
+    def page_of(self, name: str, *words: str) -> pathlib.Path:
+        page = self.files / name
+        made = ncclprobe(*words, "-o", str(page))
+        self.assertIn(made.returncode, (0, 8, 9), made.stderr)  # doctor may find something
+        return page
+
+    def test_a_host_is_drawn_with_its_gpus_and_nvlinks(self):
+        page = self.page_of("host.html", "topo", "--from", str(MACHINES / "dgx1-v100.xml"))
+        for size in (DESKTOP, PHONE):
+            self.browser.open(page, size=size)
+
+            self.assertEqual(self.browser.errors(), [])
+            for kind, count in {"gpu": 8, "nic": 4, "pci_switch": 4, "numa": 2}.items():
+                self.assertEqual(len(self.browser.all(f"figure.boxes .box.{kind}")), count, kind)
+            self.assertEqual(len(self.browser.all("figure.boxes .nvlink")), 16)
+            self.assertEqual(self.browser.run("return document.documentElement.scrollWidth"), size[0])
+            # No line leaves the picture, and no GPU covers another.
+            width = self.browser.run("return document.querySelector('figure.boxes svg').viewBox.baseVal.width")
+            boxes = self.browser.run(
+                "return [...document.querySelectorAll('figure.boxes .nvlink path, figure.boxes .gpu .front')]"
+                ".map(one => one.getBBox()).map(box => [box.x, box.y, box.width, box.height])")
+            for x, _, wide, _ in boxes:
+                self.assertLessEqual(x + wide, width)
+            gpus = self.browser.run(
+                "return [...document.querySelectorAll('figure.boxes .gpu .front')].map(one => one.getBBox())"
+                ".map(box => [box.y, box.y + box.height]).sort((a, b) => a[0] - b[0])")
+            for (_, end), (begin, _) in zip(gpus, gpus[1:]):
+                self.assertLess(end, begin)
+        said = self.browser.all("figure.boxes svg[role=img]")[0].get_attribute("aria-label")
+        self.assertIn("8 GPUs", said)
+        self.assertIn("GPU0 to GPU1: 1 NVLink", said)
+
+    def test_lines_to_nvswitches_end_at_their_box(self):
+        self.browser.open(self.page_of("switched.html", "topo", "--from", str(MACHINES / "dgx-a100.xml")))
+
+        ends = self.browser.run("return [...document.querySelectorAll('figure.boxes .nvlink path')]"
+                                ".map(one => one.getBBox()).map(box => box.x + box.width)")
+        begin = self.browser.run("return document.querySelector('figure.boxes .nvswitch .front').getBBox().x")
+        self.assertEqual(len(ends), 8)
+        for end in ends:
+            self.assertAlmostEqual(end, begin, 3)
+
+    def test_an_examination_begins_with_the_conclusion(self):
+        self.browser.open(self.page_of("doctor.html", "doctor", "--backend", "host", "--no-run"))
+
+        self.assertEqual(self.browser.errors(), [])
+        first = self.browser.all("main section")[0]
+        self.assertEqual(first.get_attribute("id"), "answer")
+        self.assertEqual(first.find_element(By.TAG_NAME, "dt").text, "Conclusion")
+        self.assertTrue(self.browser.all("h1")[0].text.startswith("Examination of "))
+
+    def test_steps_and_stragglers_are_drawn(self):
+        run = str(self.files / "steps.h5")
+        made = ncclprobe("run", "--backend", "synthetic", "--ranks", "2", "--seed", "1", "--workload", "ddp",
+                         "--model", "linear:2048x4", "--set", "NCCL_ALGO=Ring", "--repeat", "5", "--trace", "kernels",
+                         "-q", "-o", run)
+        self.assertEqual(made.returncode, 0, made.stderr)
+
+        self.browser.open(self.page_of("steps.html", "report", run))
+        self.assertIn("2 ranks", self.browser.run(
+            "return document.querySelector('#step_settings figure.forest svg[role=img]').textContent"))
+        self.assertEqual(self.browser.errors(), [])
+
+        self.browser.open(self.page_of("timeline.html", "report", run, "--timeline"))
+        kinds = [one.get_attribute("class") for one in self.browser.all("#stragglers figure")]
+        self.assertEqual(kinds, ["bars", "bars", "heat_map"])
+        self.browser.run("arguments[0].focus()", self.browser.all("#stragglers figure.heat_map canvas")[0])
+        self.browser.press(Keys.ARROW_RIGHT)
+        self.assertRegex(self.browser.all("#stragglers figure.heat_map .tip")[0].text, r"^rank \d, step 0: [0-9.]+ us$")
+        self.assertTrue(self.browser.driver.title.startswith("Timeline of trial "))
+        self.assertEqual(self.browser.errors(), [])
+
+    def test_a_comparison_is_named_after_its_sides(self):
+        run = str(self.files / "run.h5")
+        made = ncclprobe("run", "--backend", "synthetic", "--sizes", "1M", "--collectives", "all_reduce",
+                         "--repeat", "5", "-q", "-o", run)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.browser.open(self.page_of("compared.html", "compare", run, run))
+
+        self.assertEqual(self.browser.errors(), [])
+        self.assertEqual(self.browser.driver.title, f"{run} compared with {run}")
+
+
+if __name__ == "__main__":
+    unittest.main()
