@@ -9,12 +9,12 @@ import { select } from "d3-selection";
 
 import { svg } from "./dom";
 import type { Picture } from "./figure";
-import { shown } from "./format";
+import { shown, text_width } from "./format";
 import { colour_class, legend_of } from "./legend";
 import { number_in, text_in, type Chart } from "./report";
 
 const k_row = 34;
-const k_margin = { top: 6, right: 16, bottom: 44 };
+const k_margin = { top: 6, bottom: 44 };
 const k_least_width_of_text = 40;
 
 interface Part {
@@ -45,14 +45,16 @@ export function bars_of(chart: Chart): Picture {
     element,
     controls: [legend],
     draw(width) {
-      const left = 20 + 7.2 * Math.max(...[...bars.keys()].map((y) => Math.min(y.length, 24)), 4);
+      const longest = Math.max(...[...bars.keys()].map((y) => y.length), 4);
+      const most = Math.min(longest, 30, Math.floor(width / 2 / text_width("x"))); // characters of a name
+      const left = 20 + text_width("x".repeat(most));
       const height = k_margin.top + bars.size * k_row + k_margin.bottom;
       const sum = (parts: Part[], sign: number) => parts.reduce((all, part) => all + Math.max(0, sign * part.length), 0);
       const all = [...bars.values()];
       const x = scaleLinear()
         .domain([-Math.max(0, ...all.map((parts) => sum(parts, -1))), Math.max(...all.map((parts) => sum(parts, 1)), 1e-9)])
-        .nice()
-        .range([left, width - k_margin.right]);
+        .nice();
+      x.range([left, width - 8 - text_width(shown(x.domain()[1]!, x_column)) / 2]); // the last tick's text needs room
       const bottom = svg("g", { class: "axis", transform: `translate(0,${height - k_margin.bottom})` });
       select(bottom).call(axisBottom(x).tickValues(x.ticks(Math.max(2, width / 110))).tickFormat((value) => shown(value, x_column)).tickSizeOuter(0));
       const drawn = [...bars].map(([y, parts], i) => {
@@ -71,7 +73,7 @@ export function bars_of(chart: Chart): Picture {
               wide > k_least_width_of_text ? svg("text", { class: "inside", x: at + wide / 2, y: top + 18, "text-anchor": "middle" }, text) : null),
           ];
         });
-        return svg("g", {}, svg("text", { class: "name", x: left - 10, y: top + 18, "text-anchor": "end" }, y), ...boxes);
+        return svg("g", {}, svg("text", { class: "name", x: left - 10, y: top + 18, "text-anchor": "end" }, y.length > most ? y.slice(0, most - 1) + "\u2026" : y), ...boxes);
       });
       element.setAttribute("viewBox", `0 0 ${width} ${height}`);
       element.replaceChildren(

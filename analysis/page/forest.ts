@@ -14,8 +14,10 @@ import { shown } from "./format";
 import { number_in, pair_in, text_in, type Cell, type Chart } from "./report";
 
 const k_row = 22;
+const k_two_lines = 36; // of a row on a phone, where the numbers stand below
 const k_margin = { top: 8, bottom: 44 };
 const k_character = 6.6; // pixels, at most
+const k_bold_character = 7.6;
 const k_rows_at_first = 40;
 const k_widest_ratio = 4; // beyond it an interval ends in an arrow
 const k_symbols: Record<string, SymbolType> = {
@@ -41,6 +43,23 @@ function lines_of(chart: Chart): Line[] {
     lines.push({ group: null, row });
   }
   return lines;
+}
+
+// The name of a group in as many lines as it needs.
+function wrapped(lines: Line[], width: number): Line[] {
+  const most = Math.max(8, Math.floor(width / k_bold_character));
+  return lines.flatMap((line) => {
+    if (line.group === null) return [line];
+    const parts: string[] = [];
+    for (const word of line.group.split(" "))
+      for (let at = 0; at < word.length || at === 0; at += most) {
+        const piece = word.slice(at, at + most);
+        const last = parts.length - 1;
+        if (at === 0 && last >= 0 && parts[last]!.length + 1 + piece.length <= most) parts[last] += " " + piece;
+        else parts.push(piece);
+      }
+    return parts.map((group) => ({ group, row: null }));
+  });
 }
 
 function words(state: string): string {
@@ -92,11 +111,12 @@ export function forest_of(chart: Chart): Picture {
 
   function redraw(): void {
     if (width === 0) return;
-    const lines = is_whole ? all : all.slice(0, k_rows_at_first);
+    const lines = wrapped(is_whole ? all : all.slice(0, k_rows_at_first), width);
     const is_narrow = width < 560;
+    const tall = (line: Line) => (is_narrow && line.row ? k_two_lines : k_row);
     const left = Math.max(is_narrow ? 70 : 110, Math.min(width / 3, 24 + k_character * longest_name));
     const right = is_narrow ? 12 : 190;
-    const height = k_margin.top + lines.length * k_row + k_margin.bottom;
+    const height = k_margin.top + lines.reduce((sum, line) => sum + tall(line), 0) + k_margin.bottom;
     const [from, to] = limits();
     const x = scaleLog().domain([from, to]).range([left, width - right]);
     const clamped = (value: number) => x(Math.min(to, Math.max(from, value)));
@@ -110,8 +130,12 @@ export function forest_of(chart: Chart): Picture {
         .tickFormat((value) => value.toFixed(step < 0.01 ? 3 : 2) + "x")
         .tickSizeOuter(0),
     );
-    const drawn = lines.map(({ group, row }, i) => {
-      const y = k_margin.top + (i + 0.5) * k_row;
+    let below = k_margin.top;
+    const drawn = lines.map((line) => {
+      const { group, row } = line;
+      const top = below;
+      const y = top + k_row / 2;
+      below += tall(line);
       if (row === null) return svg("text", { class: "group", x: 0, y: y + 4 }, group ?? "");
       const state = text_in(row, chart.state);
       const ratio = number_in(row, chart.x) ?? 1;
@@ -122,8 +146,8 @@ export function forest_of(chart: Chart): Picture {
         "g",
         { class: `state ${state}` },
         svg("title", {}, `${text_in(row, chart.series)} ${shown(row[chart.y!] ?? null, y_column)}: ${numbers}, ${words(state)}`),
-        svg("rect", { class: "hit", x: 0, y: y - k_row / 2, width, height: k_row }),
-        band ? svg("rect", { class: "band", x: clamped(band[0]), y: y - k_row / 2, width: Math.max(0, clamped(band[1]) - clamped(band[0])), height: k_row }) : null,
+        svg("rect", { class: "hit", x: 0, y: top, width, height: tall(line) }),
+        band ? svg("rect", { class: "band", x: clamped(band[0]), y: top, width: Math.max(0, clamped(band[1]) - clamped(band[0])), height: k_row }) : null,
         svg("text", { class: "name", x: left - 12, y: y + 4, "text-anchor": "end" }, shown(row[chart.y!] ?? null, y_column)),
         interval
           ? svg("path", {
@@ -135,7 +159,7 @@ export function forest_of(chart: Chart): Picture {
             })
           : null,
         svg("path", { class: "mark", d: symbol().type(k_symbols[state] ?? symbolCircle).size(52)(), transform: `translate(${clamped(ratio)},${y})` }),
-        is_narrow ? null : svg("text", { class: "numbers", x: width, y: y + 4, "text-anchor": "end" }, numbers),
+        svg("text", { class: "numbers", x: width, y: is_narrow ? y + 20 : y + 4, "text-anchor": "end" }, numbers),
       );
     });
     element.setAttribute("viewBox", `0 0 ${width} ${height}`);

@@ -30,6 +30,11 @@ export function short_number(value: number): string {
   return String(Number(value.toPrecision(size < 1 ? 3 : 4)));
 }
 
+// Pixels of a short text of a chart, at most.
+export function text_width(text: string): number {
+  return 6.8 * text.length;
+}
+
 export function shown(value: Cell, column: ChartColumn): string {
   if (value === null || value === undefined) return "-";
   if (Array.isArray(value)) return value.map((one) => shown(one, column)).join(", ");

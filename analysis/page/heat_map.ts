@@ -15,6 +15,7 @@ const k_most_height = 34;
 const k_axes = 22; // of what the rows and columns are
 const k_scale_height = 46; // of the scale below
 const k_least_width_of_text = 38;
+const k_least_span = 0.05; // of the colours, so that equal links look equal
 
 function between(low: Rgb, high: Rgb, share: number): Rgb {
   return low.map((one, i) => Math.round(one + (high[i]! - one) * share)) as Rgb;
@@ -40,6 +41,7 @@ export function heat_map_of(chart: Chart): Picture {
   const values = chart.rows.map((row) => number_in(row, chart.value)).filter((value): value is number => value !== null);
   const low = Math.min(...values);
   const high = Math.max(...values);
+  const pale = Math.min(low, high - k_least_span * Math.abs(high)); // the value of the lightest colour
   let chosen = { x: -1, y: -1 };
   let size = { width: 0, cell: 0, tall: 0 };
 
@@ -93,7 +95,7 @@ export function heat_map_of(chart: Chart): Picture {
         const left = k_label + x * cell;
         const top = tall * (y + 1);
         if (value === null && state === "") return;
-        const colour = value === null ? style_rgb("line") : between(from, to, high > low ? (value - low) / (high - low) : 1);
+        const colour = value === null ? style_rgb("line") : between(from, to, high > pale ? (value - pale) / (high - pale) : 1);
         drawing.fillStyle = `rgb(${colour.join(",")})`;
         drawing.fillRect(left + 0.5, top + 0.5, cell - 1, tall - 1);
         if (cell >= k_least_width_of_text) {
@@ -123,7 +125,7 @@ export function heat_map_of(chart: Chart): Picture {
     }
     drawing.fillStyle = ink;
     drawing.textAlign = "left";
-    drawing.fillText(shown(low, column), k_label, scale_top + 20);
+    drawing.fillText(shown(pale, column), k_label, scale_top + 20);
     drawing.textAlign = "right";
     drawing.fillText(`${shown(high, column)} ${column.title}`, k_label + scale_width, scale_top + 20);
     tip.textContent = describe();

@@ -9,12 +9,12 @@ import { select } from "d3-selection";
 
 import { svg } from "./dom";
 import type { Picture } from "./figure";
-import { shown } from "./format";
+import { shown, text_width } from "./format";
 import { colour_class, legend_of } from "./legend";
 import { pair_in, text_in, type Chart } from "./report";
 
 const k_row = 22;
-const k_margin = { top: 6, right: 16, bottom: 44 };
+const k_margin = { top: 6, bottom: 44 };
 const k_character = 6.6; // pixels, at most
 
 export function spans_of(chart: Chart): Picture {
@@ -45,7 +45,8 @@ export function spans_of(chart: Chart): Picture {
       const left = Math.min(width / 3, 16 + k_character * Math.max(...lines.map((line) => line.length), 3));
       const height = k_margin.top + lines.length * k_row + k_margin.bottom;
       const most = Math.floor((left - 12) / k_character);
-      const x = scaleLinear().domain([first, last]).nice().range([left, width - k_margin.right]);
+      const x = scaleLinear().domain([first, last]).nice();
+      x.range([left, width - 8 - text_width(shown(x.domain()[1]!, column)) / 2]); // the last tick's text needs room
       const bottom = svg("g", { class: "axis", transform: `translate(0,${height - k_margin.bottom})` });
       const ticks = x.ticks(Math.max(2, width / 110));
       select(bottom).call(axisBottom(x).tickValues(ticks).tickFormat((value) => shown(value, column)).tickSizeOuter(0));

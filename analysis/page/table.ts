@@ -6,6 +6,8 @@
 import { button, html } from "./dom";
 import type { TableBlock } from "./report";
 
+const k_longest_name = 18; // of a row, in one line on a phone
+
 type Order = "ascending" | "descending";
 
 function comparison(block: TableBlock, column: number): (a: number, b: number) => number {
@@ -82,7 +84,7 @@ export function table_of(block: TableBlock, caption: string): HTMLElement {
       { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
       html(
         "table",
-        {},
+        { class: block.cells.some((row) => (row[0] ?? "").length > k_longest_name) ? "long-names" : null },
         html("caption", { class: "unseen" }, caption),
         html("thead", {}, html("tr", {}, ...headers)),
         body,

@@ -94,6 +94,51 @@ class OtherPagesTest(unittest.TestCase):
         self.assertTrue(self.browser.driver.title.startswith("Timeline of trial "))
         self.assertEqual(self.browser.errors(), [])
 
+    def clipped(self) -> list:
+        """Texts of charts that leave their picture."""
+        return self.browser.run(
+            "return [...document.querySelectorAll('figure svg text')].filter(text => {"
+            "  const all = text.ownerSVGElement.getBoundingClientRect(), own = text.getBoundingClientRect();"
+            "  return own.width > 0 && (own.left < all.left - 1 || own.right > all.right + 1); }).map(text => text.textContent)")
+
+    def test_equal_links_look_equal(self):
+        self.browser.open(self.page_of("links.html", "report", str(MACHINES / "two-h200-vm-p2p.h5")))
+
+        # 395.5 and 395.7 GB/s: the cells right of and below the diagonal's first.
+        colours = self.browser.run(
+            "const canvas = [...document.querySelectorAll('figure.heat_map')]"
+            ".find(one => one.parentElement.textContent.includes('copy engine of the source (ce), one way')).querySelector('canvas');"
+            "const at = (x, y) => [...canvas.getContext('2d').getImageData(x, y, 1, 1).data.slice(0, 3)];"
+            "return [at(64 + 72 + 6, 22 + 34 + 6), at(64 + 6, 22 + 2 * 34 + 6)]")
+        for one, other in zip(*colours):
+            self.assertLess(abs(one - other), 10, colours)
+
+    def test_a_forest_plot_has_long_names_and_intervals_on_a_phone(self):
+        run = str(self.files / "long.h5")
+        label = "NCCLPROBE_SYNTHETIC_GB_PER_S=110 NCCLPROBE_SYNTHETIC_ALPHA_NS=4000"
+        made = ncclprobe("run", "--backend", "synthetic", "--collectives", "all_reduce", "--sizes", "1K,16M", "--repeat", "6",
+                         "--setting", label.replace(" ", ","), "-q", "-o", run)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        page = self.page_of("long.html", "report", run)
+        for size in (DESKTOP, PHONE):
+            self.browser.open(page, size=size)
+
+            self.assertEqual(self.clipped(), [])
+            groups = [one.text for one in self.browser.all("figure.forest text.group")]
+            self.assertEqual(" ".join(groups), label)
+            numbers = [one.text for one in self.browser.all("figure.forest text.numbers")]
+            self.assertEqual(len(numbers), 2)
+            for one in numbers:
+                self.assertRegex(one, r"^[0-9.]+x +[0-9.]+ to [0-9.]+$")
+        # The name of a row stays in sight when its table is scrolled.
+        table = self.browser.all("#answer .scroll")[0]
+        self.browser.run("arguments[0].scrollLeft = 10000", table)
+        name, last = (self.browser.run("return arguments[0].getBoundingClientRect().toJSON()", one)
+                      for one in (table.find_element(By.CSS_SELECTOR, "tbody th"), table.find_elements(By.TAG_NAME, "td")[-1]))
+        self.assertGreaterEqual(name["left"], 0)
+        self.assertLessEqual(name["right"], last["left"])
+        self.assertLessEqual(last["right"], PHONE[0])
+
     def test_a_comparison_is_named_after_its_sides(self):
         run = str(self.files / "run.h5")
         made = ncclprobe("run", "--backend", "synthetic", "--sizes", "1M", "--collectives", "all_reduce",
