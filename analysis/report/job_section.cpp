@@ -120,7 +120,12 @@ TablePtr kinds_table(std::vector<KindRow> rows, const timeline::Timeline& timeli
     part("compute_ns", "compute", [](auto& parts) { return parts.compute_ns; });
     part("hidden_ns", "hidden", [](auto& parts) { return parts.hidden_ns; });
   }
-  part("exposed_wait_ns", "wait", [](auto& parts) { return parts.exposed_wait_ns; });
+  table.add("exposed_wait_ns", [](Row row) { return row.per_step(row.sum.parts.exposed_wait_ns); });
+  const bool knows_waits =
+      std::ranges::any_of(timeline.ranks, [](const auto& rank) { return rank.matched > 0; });
+  table.show("wait", [=](Row row) {
+    return knows_waits ? in_unit(row.per_step(row.sum.parts.exposed_wait_ns), unit) : "-";
+  });
   part("exposed_transfer_ns", "transfer", [](auto& parts) { return parts.exposed_transfer_ns; });
   if (has_kernels) {
     auto idle = [&](const char* key, const char* title, auto ns_of) {

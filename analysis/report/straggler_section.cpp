@@ -28,6 +28,11 @@ constexpr FindingKind k_lateness_unknown{
         "every {every} {unit}s from {unit} {first} on (counted from 0): in {late} of {steps} "
         "of these {unit}s."};
 
+constexpr FindingKind k_clocks_are_wrong{
+    "clocks_are_wrong", Severity::warning,
+    "The clocks of these ranks do not agree: {what}. So nobody is called late, waits count as "
+    "transfer, and ranks may be shifted against each other. Times within one rank are right."};
+
 constexpr std::size_t k_most_ranks_drawn = 16;
 
 std::string score_text(double score) {
@@ -259,9 +264,24 @@ Object stragglers_value(const Stragglers& found) {
 
 } // namespace
 
+Finding wrong_clocks(const Timeline& timeline) {
+  const PhysicsCheck& collectives = timeline.physics;
+  const bool of_collectives = collectives.clocks_are_wrong();
+  const PhysicsCheck& check = of_collectives ? collectives : timeline.messages.all.physics;
+  return {&k_clocks_are_wrong,
+          {{"violations", check.beyond_bound},
+           {"checked", check.checked},
+           {"what", fmt::format("{} of {} {}", grouped(check.beyond_bound), grouped(check.checked),
+                                of_collectives ? "collectives end before all ranks have begun"
+                                               : "receives end before their send has begun")}}};
+}
+
 Report stragglers_report(const Timeline& timeline, const TimelineHeading& heading) {
   const auto& found = timeline.stragglers;
   Report report{.data = {{"stragglers", by_cell(found, heading, stragglers_value)}}};
+  if (timeline.clocks_are_wrong())
+    report.sections.push_back(
+        {"stragglers", "Who comes late", {Findings{"  ", {wrong_clocks(timeline)}, 2}}});
   const auto shown = most_telling(found, [](const Stragglers& one) {
     double delay_ns = 0; // of all steps
     for (const Straggler& rank : one.ranks)

@@ -22,6 +22,9 @@ Report slowdowns_report(const timeline::Timeline& timeline, const TimelineHeadin
 Report choices_report(const timeline::Timeline& timeline);
 Report gaps_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
 
+// Ranks are not compared then (Timeline::clocks_are_wrong).
+Finding wrong_clocks(const timeline::Timeline& timeline);
+
 Object gaps_value(const timeline::Gaps& gaps);
 
 } // namespace ncclprobe::analysis

@@ -52,6 +52,9 @@ struct PhysicsCheck {
   std::uint64_t violations = 0;
   std::uint64_t beyond_bound = 0;              // by more than the clocks' stated error
   std::optional<std::int64_t> worst_margin_ns; // min_r e - max_r s, the smallest
+
+  // More contradict the clocks than single wrong events explain: no comparison of ranks holds.
+  bool clocks_are_wrong() const { return 100 * beyond_bound > checked; }
 };
 NCCLPROBE_FIELDS(PhysicsCheck, checked, made_the_clocks, violations, beyond_bound, worst_margin_ns)
 

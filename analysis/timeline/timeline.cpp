@@ -10,6 +10,7 @@
 #include <exception>
 #include <set>
 #include <span>
+#include <utility>
 
 namespace ncclprobe::analysis::timeline {
 namespace {
@@ -112,11 +113,33 @@ public:
       std::erase_if(stragglers.ranks, is_other);
     for (auto& [cell, waits] : out_.messages.cells)
       std::erase_if(waits.ranks, is_other);
+    if (out_.clocks_are_wrong())
+      leave_out_comparisons();
     out_.texts = source_.texts;
     return std::move(out_);
   }
 
 private:
+  // Of ranks with each other.
+  void leave_out_comparisons() {
+    out_.stragglers.clear();
+    out_.messages.cells.clear();
+    for (RankTimeline& rank : out_.ranks) {
+      rank.matched = 0;
+      for (auto& [cell, sum] : rank.cells) {
+        count_waits_as_transfer(sum.parts);
+        sum.wait_error_ns = 0;
+      }
+      for (RankTimeline::Step& step : rank.steps)
+        count_waits_as_transfer(step.parts);
+    }
+    for (auto& [choice, time] : out_.choices)
+      time.wait_ns = 0, time.wait_error_ns = 0;
+  }
+  static void count_waits_as_transfer(TimeParts& parts) {
+    parts.exposed_transfer_ns += std::exchange(parts.exposed_wait_ns, 0);
+  }
+
   // Several at a time, merged in order, so the result does not depend on threads.
   template <typename Of, typename Work, typename Take>
   base::Result<void> for_each_rank(Work work, Take take) {

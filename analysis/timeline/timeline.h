@@ -68,6 +68,10 @@ struct Timeline {
   std::vector<Slowdown> slowdowns;
   NcclChoices choices;
   std::vector<MissingRanks> missing;
+  // Nobody is called late then, and the time of waits counts as transfer.
+  bool clocks_are_wrong() const {
+    return physics.clocks_are_wrong() || messages.all.physics.clocks_are_wrong();
+  }
 };
 
 // One rank's trace in order, while it is held (rank_reading.h).

@@ -200,7 +200,11 @@ Result<analysis::Report> analysed(const store::TraceFile& file, const model::Tri
                                                             .keep_steps = request.steps,
                                                             .ranks = request.ranks,
                                                             .observe = std::move(observe)}));
-  if (has_causes) {
+  if (!request.what_ifs.empty() && timeline.clocks_are_wrong())
+    return fail({Errc::invalid_argument,
+                 "--what-if needs ranks whose clocks agree, and collectives contradict these",
+                 "leave it out; the report counts the contradictions"});
+  if (has_causes && !timeline.clocks_are_wrong()) {
     NCCLPROBE_TRY_ASSIGN(auto causes,
                          analysis::job::job_causes(graph->take(), clock_error_ns(timeline.clocks),
                                                    request.what_ifs, timeline.texts));

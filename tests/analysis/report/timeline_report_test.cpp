@@ -101,6 +101,33 @@ TEST_CASE("Times below twice the clocks' error are not shown as a delay") {
   CHECK(text.find("<2x +-") != std::string::npos);
 }
 
+TEST_CASE("Clocks that collectives contradict carry no comparison of ranks") {
+  std::vector<RankBuilder> ranks(2);
+  for (int rank = 0; rank < 2; ++rank)
+    for (std::uint32_t step = 0; step < 10; ++step) {
+      RankBuilder& trace = ranks[static_cast<std::size_t>(rank)];
+      const std::int64_t at = 100'000 * (step + 1) + 20'000 * rank; // rank 1 begins after the end
+      trace.compute({at - 5000, at},
+                    trace.operation({0, 0, step}, 0, trace::OperationKind::compute));
+      trace.communicate({at, at + 10'000}, trace.operation({0, 0, step}, 1));
+    }
+  const Timeline timeline = base::value_or_throw(analyse(source_of(ranks), {.keep_steps = true}));
+
+  CHECK(timeline.physics.beyond_bound == 10);
+  CHECK(timeline.clocks_are_wrong());
+  CHECK(timeline.stragglers.empty());
+  for (const RankTimeline& rank : timeline.ranks) {
+    CHECK(rank.cells.at(0).parts.exposed_wait_ns == 0);
+    CHECK(rank.cells.at(0).parts.exposed_transfer_ns == 100'000);
+    CHECK(rank.steps.front().parts.exposed_transfer_ns == 10'000);
+  }
+  const Report report = timeline_report(timeline, {});
+  const std::string text = text_of(report);
+  CHECK(ids_of(report) == std::vector<std::string_view>{"clocks_are_wrong"});
+  CHECK(text.find("10 of 10 collectives end before all ranks have begun") != std::string::npos);
+  CHECK(text.find("last in") == std::string::npos);
+}
+
 TEST_CASE("A timeline of nothing is a heading") {
   const Report report = timeline_report({}, {"nothing", "", {}, {}});
   CHECK(text_of(report).find("Mean step") == std::string::npos);
@@ -181,6 +208,11 @@ TEST_CASE("No line is wider than the report, whatever the figures") {
   for (int cell = 0; cell < 11; ++cell)
     names.cells[cell] = std::string(90, 'x') + " " + std::string(60, 'y');
   Timeline timeline = timeline_of(source);
+  // Starts that were moved contradict the clocks, and then no rank is compared.
+  REQUIRE(timeline.clocks_are_wrong());
+  timeline.physics = {};
+  timeline.stragglers = timeline_of(example(true)).stragglers;
+  timeline.ranks.front().matched = 1;
   // Both signs and the largest numbers of digits, on clocks that are good enough to show them.
   REQUIRE_FALSE(timeline.choices.empty());
   for (auto& [choice, time] : timeline.choices) {
