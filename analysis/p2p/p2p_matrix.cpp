@@ -185,7 +185,6 @@ P2pLimit limit_of(const model::Run& run, const P2pMatrix& matrix, const P2pTrans
   return limit;
 }
 
-constexpr std::size_t k_least_class = 4;
 constexpr double k_least_difference = 0.05;
 constexpr double k_noise_factor = 5 * 1.4826;
 

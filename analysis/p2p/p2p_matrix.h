@@ -54,6 +54,8 @@ bool is_mirrored(const P2pMatrix& matrix, const model::P2pTransfer& transfer);
 
 bool is_p2p(const model::Run& run);
 
+inline constexpr std::size_t k_least_class = 4; // of equal links: fewer have no outliers
+
 // In the order of the plan. Marks outliers: entries that are worse than the median of their class
 // of links by more than 5% and by more than five times the noise (1.4826 x the median absolute
 // deviation), in every batch. A class of fewer than four has no outliers.

@@ -9,18 +9,27 @@ import { table_of } from "./table";
 
 const k_severity = { note: "Note", warning: "Warning", error: "Error" };
 
-function finding_of(finding: Finding): HTMLElement {
+// An answer says itself what it is.
+function finding_of(finding: Finding, is_answer: boolean): HTMLElement {
+  const is_plain = finding.severity === "note" || is_answer;
   return html(
     "p",
     { class: `finding ${finding.severity}`, "data-id": finding.id },
-    finding.severity === "note" ? null : html("strong", {}, k_severity[finding.severity] + ": "),
+    is_plain ? null : html("strong", {}, k_severity[finding.severity] + ": "),
     finding.text,
   );
 }
 
-function findings_of(block: FindingsBlock): HTMLElement {
+function findings_of(block: FindingsBlock, is_answer: boolean): HTMLElement {
   const label = /^!*$/.test(block.label) ? null : html("h3", {}, block.label);
-  return html("div", { class: "findings" }, label, ...block.findings.map(finding_of));
+  const kind = /to do$/i.test(block.label) ? "findings advice" : "findings";
+  const made: HTMLElement[] = [];
+  for (const one of block.findings) {
+    const last = made[made.length - 1];
+    if (last && /^\[[A-Z]+\]$/.test(one.text)) last.append(" " + one.text); // a mark of the sentence before
+    else made.push(finding_of(one, is_answer));
+  }
+  return html("div", { class: kind }, label, ...made);
 }
 
 function code_of(block: CodeBlock): HTMLElement {
@@ -60,7 +69,7 @@ function texts_of(texts: TextBlock[]): HTMLElement[] {
   return made;
 }
 
-export function blocks_of(blocks: Block[], title: string): HTMLElement[] {
+export function blocks_of(blocks: Block[], title: string, is_answer: boolean): HTMLElement[] {
   const made: HTMLElement[] = [];
   let texts: TextBlock[] = [];
   const end_texts = () => {
@@ -75,7 +84,7 @@ export function blocks_of(blocks: Block[], title: string): HTMLElement[] {
     end_texts();
     if (block.kind === "table") made.push(table_of(block, title));
     else if (block.kind === "code") made.push(code_of(block));
-    else made.push(findings_of(block));
+    else made.push(findings_of(block, is_answer));
   }
   end_texts();
   return made;

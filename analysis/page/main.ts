@@ -60,12 +60,12 @@ function title_of(section: Section): string {
   return section.part === "provenance" ? k_parts.provenance : section.title || k_parts[section.part];
 }
 
-// A section without a title belongs to the one before it.
+// A section without a title belongs to the one before it, and there is one provenance.
 function joined(sections: Section[]): Section[] {
   const all: Section[] = [];
   for (const section of sections) {
     const last = all[all.length - 1];
-    if (section.title === "" && last && last.part === section.part) {
+    if ((section.title === "" || section.part === "provenance") && last && last.part === section.part) {
       last.charts.push(...section.charts);
       last.timelines.push(...section.timelines);
       last.blocks.push(...section.blocks);
@@ -85,7 +85,7 @@ function section_of(section: Section): HTMLElement {
     heading,
     ...section.charts.map((chart, i) => figure_of(chart, `${section.id}-chart-${i + 1}`, k_pictures[chart.kind](chart))),
     ...section.timelines.map((timeline, i) => timeline_of(timeline, `${section.id}-timeline-${i + 1}`)),
-    ...blocks_of(section.blocks, title),
+    ...blocks_of(section.blocks, title, section.part === "answer"),
   );
 }
 
@@ -102,8 +102,8 @@ function page_of(report: Report): Node[] {
   // Whether the numbers are real concerns all of them.
   const doubts = sections
     .filter((section) => section.part === "provenance")
-    .flatMap((section) => section.blocks.filter((block) => block.kind === "findings"));
-  const header = html("header", {}, html("h1", {}, report.title), theme_button(), ...blocks_of(doubts, ""));
+    .flatMap((section) => section.blocks.filter((block) => block.kind === "findings" && block.label !== "Note"));
+  const header = html("header", {}, html("h1", {}, report.title), theme_button(), ...blocks_of(doubts, "", false));
   return [
     html("a", { href: "#main", class: "skip" }, "Skip to the report"),
     header,

@@ -41,26 +41,6 @@ std::string seen_by_text(CauseSeenBy seen_by) {
   return "";
 }
 
-std::string cause_text(DelayCause cause) {
-  switch (cause) {
-  case DelayCause::computing:
-    return "computing";
-  case DelayCause::host:
-    return "host late";
-  case DelayCause::copies:
-    return "copies";
-  case DelayCause::slow_link:
-    return "slow link";
-  case DelayCause::slow_transfers:
-    return "slow transfers";
-  case DelayCause::transfer:
-    return "transfer";
-  case DelayCause::many:
-    return "many small delays";
-  }
-  return "not known";
-}
-
 // Its tables refer to it, and to the figures of the report. All of them stay.
 class CauseTables {
 public:
@@ -281,6 +261,26 @@ Finding checked(const ModelCheck& check) {
 }
 
 } // namespace
+
+std::string cause_text(DelayCause cause) {
+  switch (cause) {
+  case DelayCause::computing:
+    return "computing";
+  case DelayCause::host:
+    return "host late";
+  case DelayCause::copies:
+    return "copies";
+  case DelayCause::slow_link:
+    return "slow link";
+  case DelayCause::slow_transfers:
+    return "slow transfers";
+  case DelayCause::transfer:
+    return "transfer";
+  case DelayCause::many:
+    return "many small delays";
+  }
+  return "not known";
+}
 
 Report job_causes_report(const timeline::Timeline& timeline, const TimelineHeading& heading) {
   if (!heading.causes)

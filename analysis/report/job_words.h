@@ -3,11 +3,13 @@
 #pragma once
 
 #include "analysis/job/communicators.h"
+#include "analysis/job/late_causes.h"
 
 #include <string>
 
 namespace ncclprobe::analysis {
 
-std::string role_text(job::Role role); // "sharded data"
+std::string role_text(job::Role role);         // "sharded data"
+std::string cause_text(job::DelayCause cause); // "host late"
 
 } // namespace ncclprobe::analysis

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 
 namespace ncclprobe::analysis {
@@ -23,6 +24,28 @@ using model::P2pEnd;
 using model::P2pTransfer;
 
 constexpr double k_ns_shown_as_us = 10'000;
+constexpr int k_answer_hang = 13;
+
+constexpr FindingKind k_links_slow{
+    "links_slow", Severity::warning,
+    "The links are slower than expected (medians), in {low} of {judged} with a "
+    "reference, such as {what}: {verdict}."},
+    k_links_normal{"links_normal", Severity::note,
+                   "The links are as fast as expected (medians), in all {judged} with a reference, "
+                   "such as {what}: "
+                   "{verdict}."},
+    k_links_not_judged{"links_not_judged", Severity::note,
+                       "No reference is known for these links. The fastest kind of transfer, "
+                       "{what}, reaches {gb_per_s:.2f} GB/s (median over pairs)."},
+    k_pairs_slow{"pairs_slow", Severity::warning,
+                 "{count} slower than others of the same kind. The slowest: {worst}."},
+    k_no_pair_slow{"no_pair_slow", Severity::note, "No pair is slower than others of its kind."},
+    k_above_links_rate{"above_links_rate", Severity::warning,
+                       "{figures} above the link's rate, so the figures or the known rates are "
+                       "wrong."},
+    k_examine_links{"examine_links", Severity::note,
+                    "Run 'ncclprobe doctor' on that node. 'ncclprobe topo' shows the path between "
+                    "its GPUs."};
 
 const std::optional<P2pFigure>& shown_figure(const P2pMatrix& matrix, const P2pEntry& entry) {
   return matrix.direction == P2pDirection::bi ? entry.both_ways : entry.figure;
@@ -209,20 +232,95 @@ Section matrix_section(const model::Run& run, const P2pMatrix& matrix) {
   return section;
 }
 
-std::vector<std::string> outliers(const std::vector<P2pMatrix>& matrices) {
-  std::vector<std::string> found;
+struct Outlier {
+  bool alone = false;      // nothing else was transferred meanwhile: it says most
+  double times_slower = 1; // than others of its kind
+  std::string text;
+};
+std::vector<Outlier> outliers(const std::vector<P2pMatrix>& matrices) {
+  std::vector<Outlier> found;
   for (const P2pMatrix& matrix : matrices)
     for (const P2pEntry& entry : matrix.entries)
       if (const auto& figure = shown_figure(matrix, entry);
           figure && figure->outlier && !is_mirrored(matrix, entry.transfer)) {
-        double ratio = figure->value / figure->class_median;
-        found.push_back(fmt::format("{}: {} {}, {} than the {} of others of its kind",
-                                    describe(matrix, entry), format_number(figure->value),
-                                    matrix.latency() ? "ns" : "GB/s",
-                                    percent_above(matrix.latency() ? ratio : 1 / ratio) + " slower",
-                                    format_number(figure->class_median)));
+        const double ratio = figure->value / figure->class_median;
+        const double times = matrix.latency() ? ratio : 1 / ratio;
+        found.push_back({matrix.direction == P2pDirection::uni, times,
+                         fmt::format("{}: {} {}, {} slower than the {} of others of its kind",
+                                     describe(matrix, entry), format_number(figure->value),
+                                     matrix.latency() ? "ns" : "GB/s", percent_above(times),
+                                     format_number(figure->class_median))});
       }
   return found;
+}
+
+// Are the links as fast as expected, and which pair is slow?
+Section p2p_answer(const RunSummary& run, const std::vector<P2pMatrix>& matrices,
+                   const std::vector<Outlier>& slow_pairs, std::size_t beyond) {
+  std::size_t judged = 0;
+  std::vector<std::pair<const P2pMatrix*, P2pVerdict>> low;
+  std::optional<std::pair<const P2pMatrix*, P2pVerdict>> example;
+  const P2pMatrix* fastest = nullptr;
+  double fastest_gb_per_s = 0;
+  bool can_have_outliers = false;
+  for (const P2pMatrix& matrix : matrices) {
+    std::vector<double> values;
+    std::map<std::string, std::size_t> classes;
+    for (const P2pEntry& entry : matrix.entries)
+      if (const auto& figure = shown_figure(matrix, entry);
+          figure && is_between_devices(entry.transfer)) {
+        values.push_back(figure->value);
+        can_have_outliers =
+            can_have_outliers || ++classes[figure->limit.link_class] >= k_least_class;
+      }
+    if (!values.empty() && matrix.direction == P2pDirection::uni && !matrix.latency() &&
+        median(values) > fastest_gb_per_s) {
+      fastest = &matrix;
+      fastest_gb_per_s = median(values);
+    }
+    if (auto verdict = judge(run.header, matrix)) {
+      ++judged;
+      if (verdict->verdict.verdict != RangeLevel::normal)
+        low.emplace_back(&matrix, *verdict);
+      else if (!example)
+        example.emplace(&matrix, *verdict);
+    }
+  }
+  std::vector<Finding> found;
+  if (!low.empty())
+    found.push_back({&k_links_slow,
+                     {{"low", low.size()},
+                      {"judged", count_of(judged, "kind of transfer", "kinds of transfers")},
+                      {"what", describe(*low.front().first)},
+                      {"verdict", low.front().second.text}}});
+  if (!slow_pairs.empty())
+    found.push_back({&k_pairs_slow,
+                     {{"count", count_of(slow_pairs.size(), "transfer is", "transfers are")},
+                      {"worst", std::ranges::max_element(slow_pairs, {}, [](const Outlier& one) {
+                                  return std::pair(one.alone, one.times_slower);
+                                })->text}}});
+  if (beyond > 0)
+    found.push_back(
+        {&k_above_links_rate, {{"figures", count_of(beyond, "figure is", "figures are")}}});
+  if (low.empty() && example)
+    found.push_back({&k_links_normal,
+                     {{"judged", count_of(judged, "kind of transfer", "kinds of transfers")},
+                      {"what", describe(*example->first)},
+                      {"verdict", example->second.text}}});
+  else if (low.empty() && fastest)
+    found.push_back(
+        {&k_links_not_judged, {{"what", describe(*fastest)}, {"gb_per_s", fastest_gb_per_s}}});
+  if (slow_pairs.empty() && can_have_outliers)
+    found.push_back({&k_no_pair_slow, {}});
+  Section section{.key = "answer", .part = Section::Part::answer};
+  if (found.empty())
+    return section;
+  section.blocks.push_back(Findings{"Answer", std::move(found), k_answer_hang});
+  if (!low.empty() && !low.front().second.verdict.causes.empty())
+    section.add("Likely", low.front().second.verdict.causes.front(), k_answer_hang);
+  if (!low.empty() || !slow_pairs.empty())
+    section.blocks.push_back(Findings{"What to do", {{&k_examine_links, {}}}, k_answer_hang});
+  return section;
 }
 
 Section list_section(std::string key, std::string title, const std::vector<std::string>& lines) {
@@ -261,9 +359,11 @@ Section reading_matrices(const std::vector<P2pMatrix>& matrices) {
 Report p2p_report(const RunSummary& run) {
   const auto found = std::make_shared<const std::vector<P2pMatrix>>(p2p_matrices(run));
   const std::vector<std::string> beyond = beyond_limits(*found);
+  const std::vector<Outlier> slow_pairs = outliers(*found);
   Object about = described_with(static_cast<const model::RunHeader&>(run.header),
                                 {{"finished_trials", run.trials.size()}});
-  Report report{.sections = {heading_section(run), wrong_data_section(run)},
+  Report report{.sections = {heading_section(run), wrong_data_section(run),
+                             p2p_answer(run, *found, slow_pairs, beyond.size())},
                 .data = {{"schema", "ncclprobe.p2p"},
                          {"schema_version", k_p2p_report_version},
                          {"synthetic", is_synthetic(run)},
@@ -278,8 +378,10 @@ Report p2p_report(const RunSummary& run) {
   report.sections.push_back(list_section(
       "beyond_limits",
       "Above the link's rate: these figures, or the known rates of the links, are wrong", beyond));
-  report.sections.push_back(
-      list_section("outliers", "Slower than others of their kind", outliers(*found)));
+  std::vector<std::string> slow;
+  for (const Outlier& one : slow_pairs)
+    slow.push_back(one.text);
+  report.sections.push_back(list_section("outliers", "Slower than others of their kind", slow));
   append(report, problem_report(run));
   report.sections.push_back(reading_matrices(*found));
   report.sections.push_back(wrong_data_section(run));

@@ -16,8 +16,6 @@ using namespace timeline;
 
 namespace {
 
-constexpr int k_timeline_hang = 10;
-
 constexpr FindingKind k_no_kernels{
     "no_kernels_traced", Severity::warning,
     "no kernels were traced: communication is known from NCCL's channels only, and computation is "
@@ -47,45 +45,57 @@ constexpr FindingKind k_no_kernels{
                          "the clock of rank {rank}'s GPU is fitted to its readings alone, "
                          "because collectives contradict them"};
 
-class HeadingSection {
+Section origin_section(const Timeline& timeline, const TimelineHeading& heading) {
+  Section section{.key = "heading", .part = Section::Part::provenance};
+  std::uint64_t kernels = 0, copies = 0, operations = 0, steps = 0, without = 0;
+  for (const RankTimeline& rank : timeline.ranks) {
+    kernels += rank.kernels;
+    copies += rank.copies;
+    operations += rank.nccl_operations;
+    without += rank.without_times;
+    steps = std::max(steps, rank.steps_of_cells());
+  }
+  section.add("Timeline", heading.title, k_timeline_hang);
+  section.add(
+      "Traced",
+      fmt::format(
+          "{}, {}; {} kernels, {} copies, {} NCCL operations{}",
+          count_of(timeline.ranks.size(), "rank", "ranks"),
+          steps > 0 ? grouped(steps) + " steps" : "no steps (the whole trace counts as one)",
+          grouped(kernels), grouped(copies), grouped(operations),
+          without > 0 ? fmt::format("; {} without times are left out", grouped(without)) : ""),
+      k_timeline_hang);
+  for (const Finding& note : heading.origin)
+    section.blocks.push_back(Findings{"Note", {note}, k_timeline_hang});
+  return section;
+}
+
+// How far the figures can be trusted.
+class QualitySection {
 public:
-  HeadingSection(const Timeline& timeline, const TimelineHeading& heading)
+  QualitySection(const Timeline& timeline, const TimelineHeading& heading)
       : timeline_(timeline), heading_(heading) {}
 
   Section take() {
-    std::uint64_t kernels = 0, copies = 0, operations = 0, steps = 0, without = 0;
+    std::uint64_t kernels = 0, with_kernels = 0;
     bool from_nccl = false, heard = false;
     for (const RankTimeline& rank : timeline_.ranks) {
       kernels += rank.kernels;
-      copies += rank.copies;
-      operations += rank.nccl_operations;
-      without += rank.without_times;
-      steps = std::max(steps, rank.steps_of_cells());
       from_nccl = from_nccl || rank.from_nccl;
       heard = heard || rank.heard > 0;
-    }
-    line("Timeline", heading_.title);
-    line("Traced",
-         fmt::format(
-             "{}, {}; {} kernels, {} copies, {} NCCL operations{}",
-             count_of(timeline_.ranks.size(), "rank", "ranks"),
-             steps > 0 ? grouped(steps) + " steps" : "no steps (the whole trace counts as one)",
-             grouped(kernels), grouped(copies), grouped(operations),
-             without > 0 ? fmt::format("; {} without times are left out", grouped(without)) : ""));
-    std::uint64_t with_kernels = 0;
-    for (const RankTimeline& rank : timeline_.ranks)
       for (const auto& [cell, sum] : rank.cells)
         with_kernels += sum.steps_with_kernels;
+    }
     if (from_nccl && kernels > 0)
-      found("", {&k_kernels_of_some,
-                 {{"steps", with_kernels},
-                  {"in_words", with_kernels > 0 ? "; computing is known for these"
-                                                : ": no step was recorded whole"}}});
+      found("Kernels", {&k_kernels_of_some,
+                        {{"steps", with_kernels},
+                         {"in_words", with_kernels > 0 ? "; computing is known for these"
+                                                       : ": no step was recorded whole"}}});
     else if (from_nccl)
-      found("", {&k_no_kernels,
-                 {{"heard", heard ? "; some times were taken by the host, late by an "
-                                    "unknown amount"
-                                  : ""}}});
+      found("Kernels", {&k_no_kernels,
+                        {{"heard", heard ? "; some times were taken by the host, late by an "
+                                           "unknown amount"
+                                         : ""}}});
     line("Clock", clock_text());
     add_clock_findings();
     line("", physics_text());
@@ -274,7 +284,7 @@ private:
 
   const Timeline& timeline_;
   const TimelineHeading& heading_;
-  Section section_{"heading"};
+  Section section_{.key = "quality", .part = Section::Part::method};
 };
 
 Value ledger_value(const Ledger& ledger) {
@@ -338,7 +348,8 @@ Report timeline_report(Timeline found, TimelineHeading told) {
   const auto figures = std::make_shared<const Figures>(std::move(found), std::move(told));
   const auto& [timeline, heading] = *figures;
   Report report{.title = "Timeline of " + heading.title,
-                .sections = {HeadingSection(timeline, heading).take()},
+                .sections = {origin_section(timeline, heading), timeline_answer(timeline, heading),
+                             QualitySection(timeline, heading).take()},
                 .data = {{"schema", "ncclprobe.timeline"},
                          {"schema_version", 1},
                          {"timeline", heading.title},

@@ -22,6 +22,7 @@ struct TimelineHeading {
   std::shared_ptr<const job::FoundSteps> job =
       nullptr; // of a captured job; null: none was searched
   std::shared_ptr<const job::JobCauses> causes = nullptr; // of found steps; null: not searched
+  std::vector<Finding> origin = {};                       // what the trace is of
 };
 
 // "AllReduce 25M x 3, AllReduce 1M". `texts`: TraceSource::texts.

@@ -8,6 +8,8 @@
 // point into the timeline, which must stay.
 namespace ncclprobe::analysis {
 
+// How the time of a step is spent, who holds the others up, and what to do.
+Section timeline_answer(const timeline::Timeline& timeline, const TimelineHeading& heading);
 // How the time of each rank's and cell's steps was spent, and the streams that communicate.
 Report steps_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
 // The steps that were found in a captured job, and what its communicators are used for.

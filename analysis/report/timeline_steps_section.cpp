@@ -11,6 +11,7 @@ using namespace timeline;
 
 namespace {
 
+constexpr std::size_t k_most_bars = 16;
 constexpr const char* k_sum_of_step =
     "step = compute + exposed wait + exposed transfer + copies + idle";
 
@@ -91,6 +92,42 @@ TablePtr parts_table(std::vector<PartsRow> all, const TimelineHeading& heading,
   return table.table();
 }
 
+// A bar for each row, of what its mean step consists of.
+std::vector<Chart> parts_charts(const std::vector<PartsRow>& rows, const char* first) {
+  struct Part {
+    std::string name;
+    const char* what;
+    double time;
+  };
+  if (rows.size() > k_most_bars)
+    return {};
+  const TimeUnit unit = unit_of(rows);
+  std::vector<Part> bars;
+  for (const PartsRow& row : rows) {
+    const TimeParts& parts = row.parts;
+    const int number = row.rank < 0 ? row.cell : row.rank;
+    for (const auto& [what, ns] :
+         {std::pair("computing", parts.compute_ns - parts.hidden_ns),
+          std::pair("computing, communication hidden", parts.hidden_ns),
+          std::pair("exposed wait", parts.exposed_wait_ns),
+          std::pair("exposed transfer", parts.exposed_transfer_ns),
+          std::pair("copies", parts.memory_ns), std::pair("idle", parts.idle_ns + parts.helper_ns)})
+      bars.push_back({number < 0 ? "trace" : fmt::format("{} {}", first, number), what,
+                      row.per_step(ns) / unit.ns});
+  }
+  TableOf<Part> table(std::move(bars));
+  table.add("row", &Part::name).titled(first);
+  table.add("part", &Part::what).titled("part");
+  table.add("time", [](const Part& part) { return six_digits(part.time); })
+      .titled(unit.name, {Unit::number});
+  return {{.kind = ChartKind::bars,
+           .title = fmt::format("What a mean step of each {} consists of", first),
+           .table = table.table(),
+           .x = "time",
+           .y = "row",
+           .series = "part"}};
+}
+
 // Whether waits are known for any of its communication.
 bool knows_waits(const RankTimeline& rank) {
   return rank.matched > 0 || rank.communications == 0;
@@ -151,6 +188,8 @@ std::vector<Section> sections_by_rank(const std::vector<RankTimeline>& ranks,
       view.most_rows = k_most_table_rows;
     }
     section.blocks.push_back(std::move(view));
+    if (cells.size() == 1)
+      section.charts = parts_charts(rows, "rank");
   }
   if (!sections.empty()) {
     add_more_cells(sections.back(), shown.size(), cells.size());
@@ -173,6 +212,7 @@ Section section_by_cell(const std::vector<RankTimeline>& ranks, const TimelineHe
   Section section{"cells",
                   fmt::format("Mean step of each cell, {} ({})", unit_of(rows).name, k_sum_of_step),
                   {View{parts_table(rows, heading, "cell")}}};
+  section.charts = parts_charts(rows, "cell");
   // Names are too long for the table, and may differ only at their ends.
   for (const auto& [cell, sum] : cells)
     if (auto name = heading.cells.find(cell); name != heading.cells.end())

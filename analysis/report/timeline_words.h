@@ -15,6 +15,7 @@
 // Common to the timeline's sections: how numbers are written, and what is left out.
 namespace ncclprobe::analysis {
 
+inline constexpr int k_timeline_hang = 10;
 inline constexpr std::size_t k_most_rows = 10;       // of ranks or kernels, the worst
 inline constexpr std::size_t k_most_cells = 3;       // with a table each
 inline constexpr std::size_t k_most_table_rows = 32; // of one table

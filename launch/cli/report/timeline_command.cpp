@@ -6,6 +6,7 @@
 #include "analysis/job/found_steps.h"
 #include "analysis/job/step_graph.h"
 #include "analysis/report/event_chart.h"
+#include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
 #include "analysis/report/timeline_report.h"
 #include "analysis/report/tracing_section.h"
@@ -33,7 +34,7 @@ using analysis::FindingKind, analysis::Severity;
 
 constexpr FindingKind k_marks_agree{
     "marks_agree", Severity::note,
-    "cell {cell}: marks and kernels agree within the noise: {in_words}"},
+    "{in_cells}: marks and kernels agree within the noise: {in_words}"},
     k_marks_differ{"marks_differ", Severity::warning,
                    "cell {cell}: marks and kernels DIFFER by more than the noise (marks also count "
                    "pauses between kernels): {in_words}"},
@@ -53,26 +54,45 @@ constexpr FindingKind k_marks_agree{
 // Checks that step marks agree with the trace.
 void add_agreement(const model::TrialRecord& trial, const analysis::timeline::Timeline& timeline,
                    analysis::TimelineHeading& heading) {
+  std::vector<int> agreeing; // cells
+  analysis::List agreements;
+  std::vector<std::string> agreements_in_words;
+  double largest = 0; // difference
   for (std::size_t c = 0; c < std::min(trial.cells.size(), trial.spec.cells.size()); ++c) {
     if (trial.cells[c].marks.empty())
       continue;
     auto quantities =
         analysis::steps::agreement(trial.spec.cells[c].schedule, trial.spec.ranks,
                                    trial.cells[c].marks, timeline, static_cast<int>(c));
-    for (const bool agree : {false, true}) {
-      std::vector<analysis::steps::Agreement> alike;
-      std::vector<std::string> in_words;
-      for (const analysis::steps::Agreement& one : quantities)
-        if (one.agrees() == agree) {
-          alike.push_back(one);
-          in_words.push_back(analysis::steps::in_words(one));
-        }
-      if (!alike.empty())
-        heading.notes.push_back(
-            {agree ? &k_marks_agree : &k_marks_differ,
-             {{"cell", c}, {"quantities", alike}, {"in_words", base::join(in_words, ", ")}}});
-    }
+    std::vector<analysis::steps::Agreement> differing;
+    std::vector<std::string> in_words;
+    for (const analysis::steps::Agreement& one : quantities)
+      if (one.agrees()) {
+        if (agreeing.empty() || agreeing.back() != static_cast<int>(c))
+          agreeing.push_back(static_cast<int>(c));
+        agreements.emplace_back(analysis::described_with(one, {{"cell", c}}));
+        agreements_in_words.push_back(analysis::steps::in_words(one));
+        if (const double most_ns = std::max(one.by_marks_ns, one.by_trace_ns); most_ns > 0)
+          largest = std::max(largest, std::abs(one.by_marks_ns - one.by_trace_ns) / most_ns);
+      } else {
+        differing.push_back(one);
+        in_words.push_back(analysis::steps::in_words(one));
+      }
+    if (!differing.empty())
+      heading.notes.push_back(
+          {&k_marks_differ,
+           {{"cell", c}, {"quantities", differing}, {"in_words", base::join(in_words, ", ")}}});
   }
+  if (agreeing.empty())
+    return;
+  const bool is_one = agreeing.size() == 1;
+  heading.notes.push_back(
+      {&k_marks_agree,
+       {{"cells", agreeing},
+        {"quantities", std::move(agreements)},
+        {"in_cells", (is_one ? "cell " : "cells ") + base::format_number_list(agreeing)},
+        {"in_words", is_one ? base::join(agreements_in_words, ", ")
+                            : fmt::format("the largest difference is {:.1f}%", 100 * largest)}}});
 }
 
 // Begins with what distinguishes the cells of a trial: their size, and for steps their parts and
@@ -131,7 +151,7 @@ Result<void> add_provenance(const store::TraceFile& file, analysis::TimelineHead
   for (auto& [finding, ranks] : found) {
     finding.values.emplace_back("who", base::name_ranks(ranks));
     finding.values.emplace_back("ranks", ranks);
-    heading.notes.push_back(std::move(finding));
+    (finding.kind == &k_recorder ? heading.origin : heading.notes).push_back(std::move(finding));
   }
   if (left_out > 0)
     heading.notes.push_back({&k_stopped, {{"operations", left_out}}});
@@ -170,14 +190,14 @@ Result<analysis::Report> analysed(const store::TraceFile& file, const model::Tri
   }
   NCCLPROBE_TRY(check_ranks(file, request.ranks));
   if (!request.ranks.empty())
-    heading.notes.push_back({&k_ranks_chosen,
-                             {{"who", base::name_ranks(request.ranks)},
-                              {"ranks", request.ranks},
-                              {"traced", file.ranks().size()}}});
+    heading.origin.push_back({&k_ranks_chosen,
+                              {{"who", base::name_ranks(request.ranks)},
+                               {"ranks", request.ranks},
+                               {"traced", file.ranks().size()}}});
   if (request.window) {
     analysis::Finding told;
     NCCLPROBE_TRY_ASSIGN(source, restricted(std::move(source), *request.window, told));
-    heading.notes.push_back(std::move(told));
+    heading.origin.push_back(std::move(told));
   }
   const bool has_causes =
       heading.job != nullptr && heading.job->reason == analysis::job::NoSteps::found;
@@ -217,10 +237,10 @@ Result<analysis::Report> analysed(const store::TraceFile& file, const model::Tri
     NCCLPROBE_TRY_ASSIGN(events, analysis::event_chart(source, timeline.clocks, request.ranks));
   }
   analysis::Report report = analysis::timeline_report(std::move(timeline), std::move(heading));
-  if (events && !report.sections.empty())
-    report.sections.push_back({.key = "events",
-                               .title = "What ran when on all ranks",
-                               .timelines = {std::move(*events)}});
+  if (events)
+    report.sections.insert(report.sections.begin(), {.key = "events",
+                                                     .title = "What ran when on all ranks",
+                                                     .timelines = {std::move(*events)}});
   return report;
 }
 
@@ -255,7 +275,7 @@ analysis::TimelineHeading heading_of(const ChosenTrace& chosen, const fs::path& 
       fmt::format("trial {} of {}, level {}", identity.trial, path.string(), identity.level);
   heading.cost = cost_of(*chosen.run, identity.trial);
   if (!chosen.other_trials.empty())
-    heading.notes.push_back({&k_other_trials, {{"trials", chosen.other_trials}}});
+    heading.origin.push_back({&k_other_trials, {{"trials", chosen.other_trials}}});
   for (std::size_t i = 0; spec != nullptr && i < spec->cells.size(); ++i)
     heading.cells[static_cast<int>(i)] =
         name_of(spec->cells[i].label) +
@@ -274,7 +294,13 @@ Result<analysis::Report> timeline_report(const ReportOptions& request) {
         return chosen.file.origin(rank).host == trace::k_synthetic_host;
       }))
     heading.title += ", SYNTHETIC: no measurements";
-  return analysed(chosen.file, trial, heading, request);
+  NCCLPROBE_TRY_ASSIGN(analysis::Report report, analysed(chosen.file, trial, heading, request));
+  if (chosen.run && request.format == analysis::Format::html) { // where the trace comes from
+    const auto run = std::make_shared<const analysis::RunSummary>(*chosen.run);
+    report.sections.push_back(heading_section(*run));
+    report.figures.push_back(run);
+  }
+  return report;
 }
 
 } // namespace ncclprobe::cli

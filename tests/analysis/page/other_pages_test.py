@@ -86,6 +86,13 @@ class OtherPagesTest(unittest.TestCase):
         self.assertEqual(self.browser.errors(), [])
 
         self.browser.open(self.page_of("timeline.html", "report", run, "--timeline"))
+        sections = [one.get_attribute("id") for one in self.browser.all("main section")]
+        self.assertEqual(sections[:2], ["answer", "events"])
+        self.assertEqual(sections[-2:], ["quality", "heading"])
+        self.assertRegex(self.browser.all("#answer")[0].text, r"A step of cell \d .*takes .*% computing, .*% exposed communication")
+        self.assertEqual(len(self.browser.all("[data-id=marks_agree]")), 1)
+        self.assertIn("--trace kernels", self.browser.all("#heading")[0].text)  # the run's command
+        self.assertEqual(self.clipped(), [])
         kinds = [one.get_attribute("class") for one in self.browser.all("#stragglers figure")]
         self.assertEqual(kinds, ["bars", "bars", "heat_map"])
         self.browser.run("arguments[0].focus()", self.browser.all("#stragglers figure.heat_map canvas")[0])
@@ -100,6 +107,12 @@ class OtherPagesTest(unittest.TestCase):
             "return [...document.querySelectorAll('figure svg text')].filter(text => {"
             "  const all = text.ownerSVGElement.getBoundingClientRect(), own = text.getBoundingClientRect();"
             "  return own.width > 0 && (own.left < all.left - 1 || own.right > all.right + 1); }).map(text => text.textContent)")
+
+    def test_links_are_judged_first(self):
+        self.browser.open(self.page_of("judged.html", "report", str(MACHINES / "two-h200-vm-p2p.h5")))
+
+        self.assertEqual(self.browser.all("main section")[0].get_attribute("id"), "answer")
+        self.assertIn("The links are as fast as expected", self.browser.all("#answer")[0].text)
 
     def test_equal_links_look_equal(self):
         self.browser.open(self.page_of("links.html", "report", str(MACHINES / "two-h200-vm-p2p.h5")))
@@ -138,6 +151,20 @@ class OtherPagesTest(unittest.TestCase):
         self.assertGreaterEqual(name["left"], 0)
         self.assertLessEqual(name["right"], last["left"])
         self.assertLessEqual(last["right"], PHONE[0])
+
+    def test_a_regression_is_an_answer_and_no_error_of_the_program(self):
+        runs = []
+        for seed, gb_per_s in ((1, "100"), (2, "100"), (3, "100"), (4, "60")):
+            runs.append(str(self.files / f"run-{seed}.h5"))
+            made = ncclprobe("run", "--backend", "synthetic", "--seed", str(seed), "--collectives", "all_reduce", "--sizes", "1M,16M",
+                             "--no-sweep", "--repeat", "6", "-q", "-o", runs[-1], NCCLPROBE_SYNTHETIC_GB_PER_S=gb_per_s)
+            self.assertEqual(made.returncode, 0, made.stderr)
+        folder = ("--folder", str(self.files / "baselines"))
+        self.assertEqual(ncclprobe("baseline", "add", "good", *runs[:3], *folder).returncode, 0)
+        self.browser.open(self.page_of("regression.html", "compare", runs[3], "--against", "good", *folder))
+
+        found = [one.text for one in self.browser.all("#answer .finding.error")]
+        self.assertTrue(found and found[0].startswith("Regression:"), found)
 
     def test_a_comparison_is_named_after_its_sides(self):
         run = str(self.files / "run.h5")

@@ -68,6 +68,8 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.browser.errors(), [])
         ids = [one.get_attribute("id") for one in self.browser.all("main section")]
         self.assertEqual(ids[0], "answer")
+        self.assertRegex(self.browser.all("#answer .finding")[0].text, r"\. \[SYNTHETIC\]$")
+        self.assertEqual(self.browser.all("#answer .finding.warning"), [])
         self.assertEqual(ids[-1], "run")
         self.assertIn("method", ids)
         kinds = {one.get_attribute("class") for one in self.browser.all("figure")}

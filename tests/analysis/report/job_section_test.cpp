@@ -32,6 +32,8 @@ TEST_CASE("A captured job has its steps, groups, and who is late") {
   CHECK(causes["late"][0]["cause_rank"] == 3);
   CHECK(causes["what_if"].size() == 3); // evaluations have no buckets
   CHECK(causes["what_if"][0]["gain_ns"].get<double>() == Approx(0.6e6).epsilon(0.2));
+  CHECK(values_of(json, "held_up_by")["ranks"] == std::vector<int>{3});
+  CHECK(values_of(json, "held_up_by")["cause"] == "host");
   const auto late = json["stragglers"][0]["ranks"][3]["recurring"];
   CHECK(late["late_in"] == 12);
   CHECK(late["recurrence"]["every"] == 5);
@@ -43,6 +45,7 @@ TEST_CASE("A job without repeats has no steps, and says so") {
   for (std::uint64_t i = 1; i < 20; ++i)
     made.collective(world, "AllReduce", 4 * i * i);
   const Report report = captured_report(made);
-  CHECK(ids_of(report) == std::vector<std::string_view>{"no_kernels_traced", "no_steps_found"});
+  CHECK(ids_of(report) == std::vector<std::string_view>{"mean_step", "exposed_transfer",
+                                                        "no_kernels_traced", "no_steps_found"});
   CHECK(json_of(report)["job"]["steps"] == "no_repeats");
 }

@@ -97,9 +97,33 @@ TEST_CASE("the JSON of P2P matrices has the fields and types of its schema") {
   for (model::CudaDevice& gpu : unknown.header.hosts[0].gpus)
     gpu = {.index = gpu.index, .name = "a GPU of tomorrow"};
   schema.add(render_report(unknown, Format::json));
+  model::Run nothing = recorded_run();
+  for (model::CellRecord& cell : nothing.trials.front().cells)
+    cell = {.outcome = {model::OutcomeKind::skipped, "planted", {0}}};
+  schema.add(render_report(nothing, Format::json));
   schema.add_all<model::HostInventory>("run/hosts/*");
 
   support::check_document("docs/schemas/p2p.json", schema.text("ncclprobe p2p --format json"));
+}
+
+TEST_CASE(
+    "the report begins with whether the links are as fast as expected, and which pair is slow") {
+  const auto report_of = [](double of_all, double of_one) {
+    return json_of(run_report(
+        analysis_test::make_p2p_run(4, {ce}, [=](const P2pLabel&, const P2pTransfer& transfer) {
+          return transfer.from.rank == 1 && transfer.to.rank == 3 ? of_one : of_all;
+        })));
+  };
+
+  const auto normal = report_of(386.5, 386.5);
+  CHECK(values_of(normal, "links_normal")["verdict"].get<std::string>().starts_with("normal"));
+  CHECK_FALSE(values_of(normal, "no_pair_slow").is_null());
+  const auto one_slow = report_of(386.5, 200);
+  CHECK_THAT(values_of(one_slow, "pairs_slow")["worst"].get<std::string>(),
+             ContainsSubstring("1 to 3"));
+  CHECK_FALSE(values_of(one_slow, "examine_links").is_null());
+  const auto all_slow = report_of(100, 100);
+  CHECK(values_of(all_slow, "links_slow")["low"] == 2); // one way and both
 }
 
 TEST_CASE("problems name the pairs they are of, the first six of many") {
