@@ -32,6 +32,8 @@ base::Result<MemoryNeed> memory_need(const workload::StepRequest& request, int r
 // report that or less. Nothing if it is unknown.
 std::optional<double> gpu_memory_bytes(const GpuInQuestion& gpu);
 
+inline constexpr double k_gib = 1 << 30; // data sheets call it GB
+
 enum class Fits {
   no,             // weights, gradients and optimizer state alone exceed the memory
   with_recompute, // they fit, but not with the known activations

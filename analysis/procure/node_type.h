@@ -29,6 +29,8 @@ struct Price {
 
   // What is paid: per hour or once; nothing without a price.
   std::optional<double> amount() const { return per_hour ? per_hour : purchase; }
+  // Rent includes power, unless power has a price of its own.
+  bool includes_power() const { return per_kwh || per_hour; }
   // The cost of an hour of use, for each unit of amount().
   double per_used_hour() const {
     return per_hour ? 1 : 1 / (years * k_hours_per_year * utilisation);
@@ -59,6 +61,7 @@ struct NodeType {
   std::string setting;    // of the runs' settings, the one that stands for the node; empty: default
   bool published = false; // nothing was measured: published rates and the model
   PublishedRates rates;
+  std::string place = {}; // where it is written, for errors: "nodes.toml:3"
 };
 
 // A step of training.
@@ -71,6 +74,7 @@ struct Workload {
   std::optional<std::uint64_t> batch;
   std::optional<std::uint64_t> sequence;
   std::optional<model::StepType> type;
+  std::string place = {}; // as of a node
 
   std::string name() const; // "ddp:gpt2-124m"
 };

@@ -3,11 +3,15 @@
 
 #include "analysis/procure/procurement.h"
 
+#include "analysis/results/cell_summary.h"
 #include "analysis/statistics/statistics.h"
+#include "base/add_once.h"
 #include "base/text_layout.h"
+#include "workload/models/model_file.h"
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace ncclprobe::analysis::procure {
 namespace {
@@ -45,6 +49,28 @@ Entry entry_of(const NodeType& node, const Workload& workload) {
   if (auto energy = cost_of_step(entry.step, kwh_one({}), gpus))
     entry.step_kwh = energy->range;
   return entry;
+}
+
+// With batch, sequence and type as the entries so far have them, where all agree.
+Workload completed(const Procurement& all, std::size_t number) {
+  Workload workload = all.workloads[number];
+  const workload::StepRequest* first = nullptr;
+  for (const Entry& entry : all.entries) {
+    const auto& request = entry.step.request;
+    if (!request || entry.workload != number)
+      continue;
+    if (first && (first->batch != request->batch || first->type != request->type ||
+                  first->model.sequence != request->model.sequence))
+      return workload;
+    first = &*request;
+  }
+  if (!first)
+    return workload;
+  workload.batch = workload.batch.value_or(first->batch);
+  workload.type = workload.type.value_or(first->type);
+  if (!workload.sequence && first->model.sequence > 0)
+    workload.sequence = first->model.sequence;
+  return workload;
 }
 
 // The mix's figure on a node; `of` gives that of one entry.
@@ -151,21 +177,30 @@ void add_difference(Procurement& all, std::vector<RatioTest>& tests, Difference 
   all.differences.push_back(std::move(one));
 }
 
+bool have_like_costs(const Procurement& all, std::size_t first, std::size_t second) {
+  return all.nodes[first].price.includes_power() == all.nodes[second].price.includes_power();
+}
+
 void compare_nodes(Procurement& all) {
   std::vector<RatioTest> tests;
   for (std::size_t first = 0; first < all.nodes.size(); ++first)
     for (std::size_t second = first + 1; second < all.nodes.size(); ++second) {
+      const bool like_costs = have_like_costs(all, first, second);
+      if (!like_costs && all.mix_cost[first] && all.mix_cost[second])
+        all.unlike_costs.emplace_back(first, second);
       for (std::size_t i = 0; i < all.workloads.size(); ++i) {
         const Entry &a = all.entry(first, i), &b = all.entry(second, i);
         add_difference(all, tests, {Quantity::time, i, first, second}, a.node_hours, b.node_hours);
-        add_difference(all, tests, {Quantity::cost, i, first, second}, a.cost, b.cost);
+        if (like_costs)
+          add_difference(all, tests, {Quantity::cost, i, first, second}, a.cost, b.cost);
       }
       if (all.workloads.size() < 2)
         continue;
       add_difference(all, tests, {Quantity::time, {}, first, second}, all.mix_hours[first],
                      all.mix_hours[second]);
-      add_difference(all, tests, {Quantity::cost, {}, first, second}, all.mix_cost[first],
-                     all.mix_cost[second]);
+      if (like_costs)
+        add_difference(all, tests, {Quantity::cost, {}, first, second}, all.mix_cost[first],
+                       all.mix_cost[second]);
     }
   std::vector<double> p_values;
   for (const RatioTest& test : tests)
@@ -186,7 +221,8 @@ void find_turning_prices(Procurement& all) {
   for (std::size_t node = 0; node < all.nodes.size(); ++node)
     for (std::size_t against = 0; against < all.nodes.size(); ++against) {
       const NodeType& type = all.nodes[node];
-      if (node == against || !type.price.amount() || !all.mix_cost[node] || !all.mix_cost[against])
+      if (node == against || !type.price.amount() || !all.mix_cost[node] ||
+          !all.mix_cost[against] || !have_like_costs(all, node, against))
         continue;
       auto cost_at = [&](double price) {
         return mix_of(all, node, [&](const Entry& entry) {
@@ -201,18 +237,58 @@ void find_turning_prices(Procurement& all) {
 
 } // namespace
 
+base::Result<void> check_inputs(const std::vector<NodeType>& nodes,
+                                const std::vector<Workload>& workloads) {
+  auto wrong = [](const std::string& place, const std::string& what, std::string hint) {
+    return base::fail({base::Errc::invalid_argument,
+                       place.empty() ? what : fmt::format("{}: {}", place, what), std::move(hint)});
+  };
+  std::set<std::string> measured; // models
+  for (const NodeType& node : nodes) {
+    std::vector<std::string> settings;
+    for (const model::Run& run : node.runs)
+      for (const model::TrialRecord& trial : run.trials)
+        for (const model::Cell& cell : trial.spec.cells) {
+          base::add_once(settings, setting_name(trial.spec, cell));
+          if (const model::StepLabel* step = cell.label.step())
+            measured.insert(step->model);
+        }
+    if (!node.setting.empty() && std::ranges::find(settings, node.setting) == settings.end())
+      return wrong(
+          node.place,
+          fmt::format("node '{}': none of its runs has the setting '{}'", node.name, node.setting),
+          fmt::format("they have: {}", base::join(settings, "; ")));
+  }
+  for (const Workload& workload : workloads) {
+    if (measured.contains(workload.model))
+      continue;
+    const auto known =
+        workload::find_model(workload.model, {.sequence = workload.sequence.value_or(0)});
+    if (!known)
+      return wrong(workload.place,
+                   fmt::format("workload '{}': {}", workload.name(), known.error().message),
+                   known.error().hint.empty() ? "'ncclprobe models' lists the known ones"
+                                              : known.error().hint);
+  }
+  return {};
+}
+
 std::string Workload::name() const {
   return fmt::format("{}:{}", model::to_string(pattern), model);
 }
 
 Procurement procurement_of(std::vector<NodeType> nodes, std::vector<Workload> workloads) {
   Procurement all{.workloads = std::move(workloads)};
-  for (std::size_t node = 0; node < nodes.size(); ++node)
-    for (std::size_t i = 0; i < all.workloads.size(); ++i) {
-      all.entries.push_back(entry_of(nodes[node], all.workloads[i]));
-      all.entries.back().node = node;
-      all.entries.back().workload = i;
-    }
+  all.entries.resize(nodes.size() * all.workloads.size());
+  for (const bool published : {false, true}) // published ones need what others measured
+    for (std::size_t node = 0; node < nodes.size(); ++node)
+      for (std::size_t i = 0; i < all.workloads.size(); ++i)
+        if (nodes[node].published == published) {
+          Entry entry = entry_of(nodes[node], published ? completed(all, i) : all.workloads[i]);
+          entry.node = node;
+          entry.workload = i;
+          all.entries[node * all.workloads.size() + i] = std::move(entry);
+        }
   for (NodeType& node : nodes)
     node.runs.clear();
   all.nodes = std::move(nodes);

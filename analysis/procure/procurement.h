@@ -5,6 +5,7 @@
 #include "analysis/procure/cost.h"
 #include "analysis/procure/memory_need.h"
 #include "analysis/verdict/verdict.h"
+#include "base/error.h"
 
 #include <optional>
 #include <string>
@@ -64,11 +65,18 @@ struct Procurement {
   std::vector<std::optional<Figure>> mix_cost, mix_hours;
   std::vector<Difference> differences;
   std::vector<TurningPrice> turning_prices;
+  // Pairs of nodes of which only one's cost includes power: their costs are not compared.
+  std::vector<std::pair<std::size_t, std::size_t>> unlike_costs;
 
   const Entry& entry(std::size_t node, std::size_t workload) const {
     return entries[node * workloads.size() + workload];
   }
 };
+// Finds what is probably mistyped: a setting that no run of the node has, and a model that is
+// neither known nor measured. Errors: invalid_argument with the place and what to do.
+base::Result<void> check_inputs(const std::vector<NodeType>& nodes,
+                                const std::vector<Workload>& workloads);
+// What a workload leaves open is, on nodes that nobody measured, as the other nodes measured it.
 Procurement procurement_of(std::vector<NodeType> nodes, std::vector<Workload> workloads);
 
 } // namespace ncclprobe::analysis::procure

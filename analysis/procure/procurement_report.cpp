@@ -23,17 +23,21 @@ constexpr FindingKind k_costs_less{"costs_less", Severity::note,
                      "{first} and {second} cost the same within the noise: {ratio}{basis}."},
     k_cost_not_decided{"cost_not_decided", Severity::warning,
                        "Whether {first} or {second} costs less is not decided: {why}."},
+    k_unlike_costs{"unlike_costs", Severity::warning,
+                   "Whether {first} or {second} costs less is not said: only the cost of {paying} "
+                   "includes power. Give power_price_per_kwh of {other}."},
     k_cost_unknown{"cost_unknown", Severity::warning, "{node}: its cost is unknown: {why}."},
     k_step_unknown{"step_unknown", Severity::warning, "{node}, {workload}: unknown: {why}."},
     k_note_on_step{"note_on_step", Severity::note, "{node}, {workload}: {what}."},
     k_does_not_fit{"does_not_fit", Severity::error,
                    "{node}, {workload}: does not fit into memory. Weights, gradients and optimizer "
-                   "state take {need:.1f} GB of a GPU, which has {has:.1f}. Its time and cost are "
+                   "state take {need:.1f} GiB of a GPU, which has {has:.1f}. Its time and cost are "
                    "those of a step that cannot run."},
     k_needs_recompute{
         "needs_recompute", Severity::warning,
         "{node}, {workload}: does not fit into memory unless activations are computed again in "
-        "the backward pass: a GPU needs {need:.1f} GB and has {has:.1f}. That takes time, which is "
+        "the backward pass: a GPU needs {need:.1f} GiB and has {has:.1f}. That takes time, which "
+        "is "
         "not in the figures."},
     k_not_measured{
         "not_measured", Severity::warning,
@@ -90,6 +94,15 @@ Finding order_finding(const Procurement& all, const Difference& one) {
            {"basis", basis}}};
 }
 
+std::string why_no_cost(const Procurement& all, std::size_t node) {
+  if (!all.nodes[node].price.amount())
+    return "it has no price (price_per_hour or purchase)";
+  for (std::size_t i = 0; i < all.workloads.size(); ++i)
+    if (const StepFigure& step = all.entry(node, i).step; step.origin == Origin::unknown)
+      return fmt::format("the time of {} is unknown: {}", workload_name(all, i), step.why_unknown);
+  return "power has a price, and its power is unknown";
+}
+
 Section answer_section(const Procurement& all) {
   std::vector<Finding> found;
   for (const Entry& entry : all.entries)
@@ -99,20 +112,25 @@ Section answer_section(const Procurement& all) {
       found.push_back({never ? &k_does_not_fit : &k_needs_recompute,
                        {{"node", node_name(all, entry.node)},
                         {"workload", workload_name(all, entry.workload)},
-                        {"need", (never ? need.states() : need.total()) / 1e9},
-                        {"has", *gpu_memory_bytes(all.nodes[entry.node].gpu) / 1e9}}});
+                        {"need", (never ? need.states() : need.total()) / k_gib},
+                        {"has", *gpu_memory_bytes(all.nodes[entry.node].gpu) / k_gib}}});
     }
   for (const Difference& one : all.differences)
     if (one.quantity == Quantity::cost && is_of_all(all, one))
       found.push_back(order_finding(all, one));
+  for (const auto& [first, second] : all.unlike_costs) {
+    const bool first_pays = all.nodes[first].price.includes_power();
+    found.push_back({&k_unlike_costs,
+                     {{"first", node_name(all, first)},
+                      {"second", node_name(all, second)},
+                      {"paying", node_name(all, first_pays ? first : second)},
+                      {"other", node_name(all, first_pays ? second : first)}}});
+  }
   for (std::size_t node = 0; node < all.nodes.size(); ++node)
     if (!all.mix_cost[node])
-      found.push_back({&k_cost_unknown,
-                       {{"node", node_name(all, node)},
-                        {"why", all.nodes[node].price.amount()
-                                    ? "a workload's time is unknown"
-                                    : "it has no price (price_per_hour or purchase)"}}});
-  Section section{"order"};
+      found.push_back(
+          {&k_cost_unknown, {{"node", node_name(all, node)}, {"why", why_no_cost(all, node)}}});
+  Section section{.key = "order", .part = Section::Part::answer};
   for (Finding& one : found)
     section.blocks.push_back(Findings{"", {std::move(one)}});
   return section;
@@ -128,7 +146,8 @@ public:
   Section take() { return std::move(section_); }
 
 private:
-  Section section_{"unknowns", "What is not known, or assumed"};
+  Section section_{
+      .key = "unknowns", .title = "What is not known, or assumed", .part = Section::Part::method};
   std::set<std::string> said_;
 };
 
@@ -204,6 +223,19 @@ Section dimension_section(const NodeType& node) {
   return section;
 }
 
+Section source_section(const Procurement& all) {
+  Section section{
+      .key = "sources", .title = "Where the figures come from", .part = Section::Part::provenance};
+  for (const NodeType& node : all.nodes)
+    section.add("  " + base::printable(node.name) + ": ",
+                node.published
+                    ? "published and stated rates, and the model of predictions"
+                    : base::printable(base::join(node.files, ", ")) +
+                          (node.setting.empty() ? "" : ", " + base::printable(node.setting)),
+                4);
+  return section;
+}
+
 Value nodes_value(const Procurement& all) {
   List nodes;
   for (const NodeType& node : all.nodes) {
@@ -233,13 +265,16 @@ Report procurement_report(const Procurement& all) {
   const TablePtr entries = entry_table(all), differences = difference_table(all),
                  prices = turning_table(all);
   Report report;
+  report.title = fmt::format("Procurement{}: {}, {}", synthetic ? " [SYNTHETIC]" : "",
+                             base::count_of(all.nodes.size(), "type of node", "types of nodes"),
+                             base::count_of(all.workloads.size(), "workload", "workloads"));
   report.sections.push_back(
-      {"heading", fmt::format("Procurement{}: {}, {}", synthetic ? " [SYNTHETIC]" : "",
-                              base::count_of(all.nodes.size(), "type of node", "types of nodes"),
-                              base::count_of(all.workloads.size(), "workload", "workloads"))});
+      {.key = "heading", .title = report.title, .part = Section::Part::provenance});
   if (synthetic)
     report.sections.back().blocks.push_back(Findings{"", {{&k_synthetic_numbers}}});
   report.sections.push_back(answer_section(all));
+  report.sections.push_back({"costs", "Cost at your prices", {View{cost_view(all)}}});
+  report.sections.back().charts = {cost_chart(all)};
   report.sections.push_back({"steps",
                              "Steps (range: 95% of measured ones, limits of published ones)",
                              {View{step_view(all)}}});
@@ -247,11 +282,11 @@ Report procurement_report(const Procurement& all) {
                              "Scaling, and communication that no computing covers",
                              {View{scaling_view(all)}}});
   report.sections.push_back(loss_section(all));
-  report.sections.push_back({"costs", "Cost at your prices", {View{cost_view(all)}}});
   report.sections.push_back({"use", "What a million samples use", {View{use_view(all)}}});
   report.sections.push_back(
       {"memory",
-       "Memory that a GPU needs at least, GB (without libraries and what layers keep within)",
+       "Memory that a GPU needs at least, GiB, which data sheets call GB (without libraries and "
+       "what layers keep within)",
        {View{memory_view(all)}}});
   if (differences->rows > 0)
     report.sections.push_back({"differences",
@@ -266,13 +301,16 @@ Report procurement_report(const Procurement& all) {
     report.sections.push_back(dimension_section(node));
   report.sections.push_back(unknown_section(all));
   report.sections.push_back(
-      {"method",
-       "",
-       {Text{"", "A process is the sample unit, or a run where a node has three runs of a step. "
-                 "Costs are geometric means; differences are Welch's test of their logarithms, "
-                 "corrected by Holm over all of them. A verdict must also exceed what halves of "
-                 "equal processes differ by. Limits are compared end to end. Between the two "
-                 "prices of an interval, the 95% interval of the ratio of costs contains 1."}}});
+      {.key = "method",
+       .title = "How the differences were found",
+       .blocks = {Text{
+           "", "A process is the sample unit, or a run where a node has three runs of a step. "
+               "Costs are geometric means; differences are Welch's test of their logarithms, "
+               "corrected by Holm over all of them. A verdict must also exceed what halves of "
+               "equal processes differ by. Limits are compared end to end. Between the two "
+               "prices of an interval, the 95% interval of the ratio of costs contains 1."}},
+       .part = Section::Part::method});
+  report.sections.push_back(source_section(all));
   report.data = {{"schema", "ncclprobe.procurement"},
                  {"schema_version", k_procurement_version},
                  {"synthetic", synthetic},

@@ -7,6 +7,8 @@
 #include "base/printable.h"
 #include "base/text_layout.h"
 
+#include <algorithm>
+
 namespace ncclprobe::analysis::procure {
 namespace {
 
@@ -43,6 +45,14 @@ std::string figure_text(const std::optional<double>& value, const std::optional<
     return range_text(range, say);
   return range->high ? fmt::format("{} [{}, {}]", say(*value), say(range->low), say(*range->high))
                      : say(*value) + " [?]";
+}
+
+// A name of an enumeration, as people write it.
+template <typename Named>
+std::string in_words(Named one) {
+  std::string text(base::to_string(one));
+  std::ranges::replace(text, '_', ' ');
+  return text;
 }
 
 std::string in_ms(double ns) {
@@ -118,29 +128,32 @@ void add_cost_columns(TableOf<EntryRow>& table) {
   add("node_hours_per_million_samples", "node_hours_per_million_samples_range", &Entry::node_hours);
 }
 
-std::optional<double> in_gb(const std::optional<double>& bytes) {
-  return bytes ? std::optional(*bytes / 1e9) : std::nullopt;
+std::optional<double> per(double unit, const std::optional<double>& bytes) {
+  return bytes ? std::optional(*bytes / unit) : std::nullopt;
 }
 
-// A part of the memory of a GPU, GB.
+// A part of the memory of a GPU.
 template <typename Get>
-auto memory_part(Get get) {
-  return [=](const EntryRow& one) -> std::optional<double> {
-    return one.memory_need ? in_gb(std::invoke(get, *one.memory_need)) : std::nullopt;
-  };
+std::optional<double> memory_part(const EntryRow& one, Get get) {
+  return one.memory_need ? std::optional<double>(std::invoke(get, *one.memory_need)) : std::nullopt;
 }
 
+// For machines in GB of 10^9 bytes, for people in GiB.
 void add_memory_columns(TableOf<EntryRow>& table) {
-  table.add("weights_gb", memory_part(&MemoryNeed::weights)).titled("weights", {Unit::number});
-  table.add("gradients_gb", memory_part(&MemoryNeed::gradients))
-      .titled("gradients", {Unit::number});
-  table.add("optimizer_gb", memory_part(&MemoryNeed::optimizer))
-      .titled("optimizer", {Unit::number});
-  table.add("activations_gb", memory_part(&MemoryNeed::activations))
-      .titled("activations", {Unit::number});
-  table.add("gpu_memory_gb", [](const EntryRow& one) { return in_gb(one.gpu_memory); })
-      .titled("GPU has", {Unit::number});
-  table.add("fits", &EntryRow::fits).titled("fits").left();
+  auto add = [&](const std::string& name, auto part) {
+    table.add(name + "_gb", [=](const EntryRow& one) { return per(1e9, memory_part(one, part)); });
+    table.show(name, [=](const EntryRow& one) { return per(k_gib, memory_part(one, part)); },
+               {Unit::number});
+  };
+  add("weights", &MemoryNeed::weights);
+  add("gradients", &MemoryNeed::gradients);
+  add("optimizer", &MemoryNeed::optimizer);
+  add("activations", &MemoryNeed::activations);
+  table.add("gpu_memory_gb", [](const EntryRow& one) { return per(1e9, one.gpu_memory); });
+  table.show("GPU has", [](const EntryRow& one) { return per(k_gib, one.gpu_memory); },
+             {Unit::number});
+  table.add("fits", &EntryRow::fits);
+  table.show_left("fits", [](const EntryRow& one) { return in_words(one.fits); });
 }
 
 std::vector<EntryRow> entry_rows(const Procurement& all) {
@@ -243,6 +256,40 @@ TablePtr cost_view(const Procurement& all) {
   return table.table();
 }
 
+Chart cost_chart(const Procurement& all) {
+  struct Bar {
+    std::string name, what;
+    double cost;
+  };
+  std::vector<Bar> bars;
+  for (const EntryRow& row : entry_rows(all)) {
+    if (!row.cost)
+      continue;
+    const std::string name = all.workloads.size() > 1
+                                 ? fmt::format("{}, {}", row.node_name, row.workload_name)
+                                 : row.node_name;
+    const auto& [value, range, scatter] = *row.cost;
+    if (value) {
+      bars.push_back({name, "cost", *value});
+      continue;
+    }
+    bars.push_back({name, "at least", range.low});
+    if (range.high)
+      bars.push_back({name, "uncertain part", *range.high - range.low});
+  }
+  TableOf<Bar> table(std::move(bars));
+  table.add("name", &Bar::name).titled("node");
+  table.add("what", &Bar::what).titled("what");
+  table.add("cost", [](const Bar& one) { return six_digits(one.cost); })
+      .titled("cost of 10^6 samples, in your money", {Unit::number});
+  return {.kind = ChartKind::bars,
+          .title = "What a million samples cost",
+          .table = table.table(),
+          .x = "cost",
+          .y = "name",
+          .series = "what"};
+}
+
 TablePtr use_view(const Procurement& all) {
   using Row = const EntryRow&;
   TableOf<EntryRow> table = named_rows(all);
@@ -256,7 +303,7 @@ TablePtr use_view(const Procurement& all) {
                           money_text);
       });
   table.show("GPUs' W", [](Row one) { return range_text(one.step.gpus_w, in_watts); });
-  table.show_left("W from", [](Row one) { return one.step.power_source; }).dispensable(1);
+  table.show_left("W from", [](Row one) { return in_words(one.step.power_source); }).dispensable(1);
   table.show("J a step", [](Row one) {
     return range_text(one.step_kwh, [](double kwh) { return money_text(kwh / k_kwh_per_j); });
   });
@@ -305,7 +352,8 @@ TablePtr difference_table(const Procurement& all) {
   table.add("floor", [](Row one) { return six_digits(one.floor); })
       .titled("A/A", {Unit::ratio})
       .dispensable(1);
-  table.add("verdict", &DifferenceRow::verdict).titled("first is").left();
+  table.add("verdict", &DifferenceRow::verdict);
+  table.show_left("first is", [](Row one) { return in_words(one.verdict); });
   add_why(table, "why_not_decided", &DifferenceRow::why_not_decided);
   return table.table();
 }

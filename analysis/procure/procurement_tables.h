@@ -17,6 +17,8 @@ TablePtr entry_table(const Procurement& all);
 // The same rows for people: time, scaling, cost, memory, and what is used.
 TablePtr step_view(const Procurement& all);
 TablePtr scaling_view(const Procurement& all);
+// A bar for each node and workload; of limits, the least and how much more it may be.
+Chart cost_chart(const Procurement& all);
 TablePtr cost_view(const Procurement& all);
 TablePtr use_view(const Procurement& all);
 TablePtr memory_view(const Procurement& all);

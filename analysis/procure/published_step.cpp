@@ -143,7 +143,8 @@ void add_source(StepFigure& figure, const char* what, const PublishedRate& rate,
 base::Result<StepRequest> request_for(const Workload& workload) {
   if (!workload.batch || !workload.type)
     return base::fail(base::Errc::invalid_argument,
-                      "give batch and type of the workload: nothing was measured that has them");
+                      "give batch and type of the workload, since no other node measured it, or "
+                      "they measured several");
   StepRequest request;
   request.pattern = workload.pattern;
   request.batch = *workload.batch;

@@ -387,12 +387,14 @@ TablePtr gpu_table(const std::vector<GpuWithSoftware>& gpus, const Prices& price
 GpuDimensions dimensions_of(const GpuInQuestion& gpu, const std::optional<double>& price) {
   return {.capability = capability_text(gpu),
           .unlocks = unlocks_text(gpu),
-          .memory = (gpu.memory_gb ? fmt::format("{:.1f} GB seen; ", *gpu.memory_gb) : "") +
-                    over_models(gpu,
-                                [](const GpuModel& model) {
-                                  return fmt::format("{}, {}", number(model.memory_gb, "GB"),
-                                                     number(model.memory_gb_per_s, "GB/s"));
-                                }),
+          .memory =
+              (gpu.memory_gb ? fmt::format("{:.1f} GiB seen; ", *gpu.memory_gb * 1e9 / (1 << 30))
+                             : "") +
+              over_models(gpu,
+                          [](const GpuModel& model) {
+                            return fmt::format("{}, {}", number(model.memory_gb, "GB"),
+                                               number(model.memory_gb_per_s, "GB/s"));
+                          }),
           .interconnect = (gpu.nvlinks ? base::count_of(static_cast<std::size_t>(*gpu.nvlinks),
                                                         "NVLink", "NVLinks") +
                                              " active seen; "

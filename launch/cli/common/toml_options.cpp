@@ -35,8 +35,11 @@ public:
   }
 
 private:
+  std::string place_of(const toml::node& node) const {
+    return fmt::format("{}:{}", file_, node.source().begin.line);
+  }
   tl::unexpected<Error> wrong(const toml::node& node, const std::string& what) const {
-    return fail(Errc::invalid_argument, "{}:{}: {}", file_, node.source().begin.line, what);
+    return fail(Errc::invalid_argument, "{}: {}", place_of(node), what);
   }
 
   Result<void> read_tables(const TomlTables& tables, const toml::node& node) const {
@@ -46,7 +49,7 @@ private:
                                      tables.key, tables.key));
     for (const toml::node& one : *array) {
       NCCLPROBE_TRY(read(*one.as_table(), tables.begin()));
-      if (const Result<void> finished = tables.finish(); !finished)
+      if (const Result<void> finished = tables.finish(place_of(one)); !finished)
         return wrong(one, finished.error().text());
     }
     return {};
@@ -85,7 +88,13 @@ private:
   Result<void> read_text(const Option& option, const toml::node& node,
                          const std::string& text) const {
     const Result<void> read = option.read(text);
-    return read ? read : wrong(node, read.error().text());
+    if (read)
+      return read;
+    // "'70': give ..." names no key.
+    std::string what = read.error().text();
+    if (const std::string quoted = fmt::format("'{}': ", text); what.starts_with(quoted))
+      what = fmt::format("{} = {}: {}", option.key(), text, what.substr(quoted.size()));
+    return wrong(node, what);
   }
 
   // A value as the command line has it: lists with commas, flags as "on" and "off".

@@ -12,9 +12,10 @@ namespace ncclprobe::cli {
 
 // An array of tables, such as [[node]]. Each table's keys are options again.
 struct TomlTables {
-  std::string key;                      // "node"
-  std::function<Options()> begin;       // the options of one more table
-  std::function<Result<void>()> finish; // checks it; its error gets the line of the table
+  std::string key;                // "node"
+  std::function<Options()> begin; // the options of one more table
+  // Checks it; its error gets the line of the table. `place`: file and line.
+  std::function<Result<void>(const std::string& place)> finish;
 };
 
 // Reads a TOML document whose keys are options, with _ for -. A value is the option's text, a

@@ -52,12 +52,14 @@ struct WrittenNode {
 
 Words<double> from_one_words() {
   return such_that<double>(
-      amount_words(), [](const double& value) { return value >= 1; }, "it is not 1 or more");
+      amount_words(), [](const double& value) { return value >= 1; },
+      "give 1 or more, such as 1.3");
 }
 
 Words<double> part_of_one_words() {
   return such_that<double>(
-      amount_words(), [](const double& value) { return value <= 1; }, "it is not a share up to 1");
+      amount_words(), [](const double& value) { return value <= 1; },
+      "give a share from 0 to 1, such as 0.7");
 }
 
 Options node_keys(WrittenNode& into) {
@@ -135,8 +137,10 @@ public:
   explicit Reader(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   std::vector<TomlTables> tables() {
-    return {{"node", [this] { return node_keys(node_ = {}); }, [this] { return finish_node(); }},
-            {"workload", [this] { return workload_keys(); }, [this] { return finish_workload(); }}};
+    return {{"node", [this] { return node_keys(node_ = {}); },
+             [this](const std::string& place) { return finish_node(place); }},
+            {"workload", [this] { return workload_keys(); },
+             [this](const std::string& place) { return finish_workload(place); }}};
   }
   NodesFile take() { return std::move(file_); }
 
@@ -155,7 +159,7 @@ private:
                    "Of parameters and products: {}")};
   }
 
-  Result<void> finish_node() {
+  Result<void> finish_node(const std::string& place) {
     if (node_.name.empty())
       return fail(wrong("a node has no name", "give it one, such as name = \"T4 node\""));
     if (std::ranges::find(file_.nodes, node_.name, &NodeType::name) != file_.nodes.end())
@@ -165,7 +169,8 @@ private:
     NodeType node{.name = node_.name,
                   .price = node_.price,
                   .setting = node_.setting,
-                  .published = node_.published};
+                  .published = node_.published,
+                  .place = place};
     if (!node_.gpu.empty()) {
       NCCLPROBE_TRY_ASSIGN(node.gpu, analysis::gpu_in_question(node_.gpu));
     }
@@ -188,7 +193,7 @@ private:
     return {};
   }
 
-  Result<void> finish_workload() {
+  Result<void> finish_workload(const std::string& place) {
     const std::size_t colon = step_.find(':');
     if (colon == std::string::npos || colon + 1 == step_.size())
       return fail(wrong(step_.empty() ? "a workload has no step"
@@ -197,6 +202,7 @@ private:
     NCCLPROBE_TRY_ASSIGN(workload_.pattern,
                          model::parse_enum<model::StepPattern>(step_.substr(0, colon), "pattern"));
     workload_.model = step_.substr(colon + 1);
+    workload_.place = place;
     file_.workloads.push_back(workload_);
     return {};
   }

@@ -81,6 +81,8 @@ int procure_nodes(const std::filesystem::path& nodes_file, analysis::Format form
         return complain(command, taken.error(), base::k_exit_usage);
       node.runs.push_back(std::move(*run));
     }
+  if (auto checked = analysis::procure::check_inputs(file->nodes, file->workloads); !checked)
+    return complain(command, checked.error(), base::k_exit_usage);
   return deliver(analysis::procure::procurement_report(analysis::procure::procurement_of(
                      std::move(file->nodes), std::move(file->workloads))),
                  format, output, base::k_exit_ok);

@@ -152,6 +152,15 @@ class OtherPagesTest(unittest.TestCase):
         self.assertLessEqual(name["right"], last["left"])
         self.assertLessEqual(last["right"], PHONE[0])
 
+    def test_a_purchase_begins_with_the_order_and_a_chart_of_costs(self):
+        nodes = pathlib.Path(__file__).resolve().parents[3] / "examples/t4_against_a100.toml"
+        self.browser.open(self.page_of("nodes.html", "compare", "--procure", str(nodes)))
+
+        self.assertEqual([one.get_attribute("id") for one in self.browser.all("main section")][:2], ["order", "costs"])
+        self.assertIn("8 x A100", self.browser.run("return document.querySelector('#costs figure.bars').textContent"))
+        self.assertEqual(self.clipped(), [])
+        self.assertEqual(self.browser.errors(), [])
+
     def test_a_regression_is_an_answer_and_no_error_of_the_program(self):
         runs = []
         for seed, gb_per_s in ((1, "100"), (2, "100"), (3, "100"), (4, "60")):

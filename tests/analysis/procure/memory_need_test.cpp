@@ -115,7 +115,7 @@ TEST_CASE("a model that does not fit is the first thing that a buyer reads") {
   const Report report = procurement_report(all);
   CHECK(ids_of(report).front() == "does_not_fit");
   const auto values = values_of(json_of(report), "does_not_fit");
-  CHECK(values["need"].get<double>() == Approx(12 * 6.738).epsilon(1e-3));
-  CHECK(values["has"].get<double>() == Approx(17.18).epsilon(1e-3));
+  CHECK(values["need"].get<double>() == Approx(12 * 6.738e9 / k_gib).epsilon(1e-3));
+  CHECK(values["has"].get<double>() == Approx(16).epsilon(1e-3));
   CHECK(json_of(report, "steps")[0]["fits"] == "no");
 }

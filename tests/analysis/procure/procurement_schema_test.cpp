@@ -23,7 +23,7 @@ std::vector<NodeType> measured_nodes() {
   rented.files = {"a.h5"};
   NodeType bought = node_of("bought", {run_of(around(2))}, 20);
   bought.price = {.purchase = 120'000, .years = 4};
-  return {rented, bought};
+  return {rented, bought, node_of("rented too", {run_of(around(2))}, 20)};
 }
 
 std::vector<NodeType> published_nodes() {

@@ -287,6 +287,68 @@ TEST_CASE("nothing is guessed for a node without a rate, or a workload without i
              ContainsSubstring("batch"));
 }
 
+TEST_CASE("a node that nobody measured trains with the batch and type that others measured") {
+  RunBuilder run(2);
+  for (double scale : around(1)) {
+    auto trial = run.trial();
+    add_step_cell(*trial, {.label = {.model = "linear:1024x4", .ranks = {0, 1}, .batch = 8},
+                           .lengths = {lengths(scale), lengths(scale)}});
+  }
+  const auto all = procurement_of({published_t4(), node_of("measured", {run}, 30)},
+                                  {{.model = "linear:1024x4"}});
+
+  REQUIRE(all.entry(0, 0).step.origin == Origin::published);
+  CHECK(all.entry(0, 0).step.request->batch == 8);
+  CHECK(all.entry(0, 0).step.request->type == all.entry(1, 0).step.request->type);
+}
+
+TEST_CASE("costs are not compared where only one of them includes power") {
+  NodeType paying = node_of("paying", {run_of(around(1))}, 0);
+  paying.price = {.purchase = 70'000, .years = 4, .per_kwh = 0.25};
+  NodeType other = node_of("other", {run_of(around(2))}, 0);
+  other.price = {.purchase = 60'000, .years = 4};
+  const auto all = procurement_of({paying, other}, {k_m});
+
+  CHECK(std::ranges::find(all.differences, Quantity::cost, &Difference::quantity) ==
+        all.differences.end());
+  CHECK(all.turning_prices.empty());
+  const auto json = json_of(procurement_report(all));
+  CHECK(values_of(json, "unlike_costs")["other"] == "other");
+  CHECK(values_of(json, "costs_less").is_null());
+  other.price.per_kwh = 0.25;
+  CHECK(difference(procurement_of({paying, other}, {k_m}), Quantity::cost).verdict ==
+        Verdict::better);
+  // Rent includes it.
+  CHECK(difference(procurement_of({paying, node_of("rented", {run_of(around(2))}, 30)}, {k_m}),
+                   Quantity::cost)
+            .range.low > 0);
+}
+
+TEST_CASE("a setting that no run has, and a model that is not known, are mistakes") {
+  NodeType node = node_of("a", {run_of(around(1))}, 30);
+  node.place = "nodes.toml:1";
+  CHECK(check_inputs({node}, {k_m}));
+  node.setting = "X=1";
+  const auto no_setting = check_inputs({node}, {k_m});
+  REQUIRE_FALSE(no_setting);
+  CHECK(no_setting.error().message ==
+        "nodes.toml:1: node 'a': none of its runs has the setting 'X=1'");
+  CHECK(no_setting.error().hint == "they have: default");
+  const auto no_model = check_inputs({published_t4()}, {{.model = "gpt", .place = "nodes.toml:9"}});
+  REQUIRE_FALSE(no_model);
+  CHECK_THAT(no_model.error().message, ContainsSubstring("nodes.toml:9: workload 'ddp:gpt': "));
+}
+
+TEST_CASE("tables for people have no underscores, and memory as in data sheets") {
+  const auto all = procurement_of(
+      {node_of("a", {run_of({1, 1.01})}, 30), node_of("b", {run_of({1.01, 1})}, 30)}, {k_m});
+  const std::string text = text_of(procurement_report(all));
+
+  CHECK_THAT(text, ContainsSubstring("not decided"));
+  CHECK_THAT(text, !ContainsSubstring("not_decided"));
+  CHECK_THAT(text, ContainsSubstring("141.00")); // of a H200
+}
+
 TEST_CASE("made-up numbers are marked wherever they appear") {
   RunBuilder run = run_of(around(1));
   run.header.synthetic = true;

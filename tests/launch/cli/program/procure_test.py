@@ -37,6 +37,18 @@ class Procure(ProgramTest):
         self.assertEqual(self.run_program("compare").returncode, 2)
         self.assertEqual(self.run_program("compare", "--procure", "none.toml").returncode, 2)
 
+    def test_what_is_mistyped_ends_with_its_line_and_what_to_do(self):
+        model = self.compare(T4 + STEP.replace("linear:1024x4", "nomodel"), code=2)
+        self.assertIn("nodes.toml:8: workload 'ddp:nomodel': ", model.stderr)
+        share = self.compare(T4.replace("price_per_hour = 4", "purchase = 9\nyears = 4\nutilisation = 70") + STEP, code=2)
+        self.assertIn("nodes.toml:8: utilisation = 70: give a share from 0 to 1, such as 0.7", share.stderr)
+        self.measure("--backend", "synthetic", "--ranks", "2", "--sizes", "64K", "--no-sweep", "--repeat", "1", "--quiet")
+        self.run_file.rename(self.folder / "run.h5")
+        node = '[[node]]\nname = "a"\nruns = ["run.h5"]\ngpu = "H200"\ngpus = 2\nsetting = "NCCL_ALGO=Rign"\n'
+        setting = self.compare(node + STEP, code=2)
+        self.assertIn("nodes.toml:1: node 'a': none of its runs has the setting 'NCCL_ALGO=Rign'", setting.stderr)
+        self.assertIn("they have: default", setting.stderr)
+
     def test_a_run_is_refused_that_is_not_there_or_of_another_node(self):
         node = '[[node]]\nname = "a"\nruns = ["run.h5"]\n'
         self.assertIn("run.h5", self.compare(node + STEP, code=2).stderr)
@@ -47,6 +59,7 @@ class Procure(ProgramTest):
         unknown = self.compare(node + 'gpu = "H200"\ngpus = 2\n' + STEP)
         self.assertIn("a, ddp:linear:1024x4: unknown:", unknown.stdout)
         self.assertIn("./run.h5 is left out: it is the same run as another file", unknown.stderr)
+        self.assertIn("a: its cost is unknown:", unknown.stdout.split("\n\n")[1])
 
     def test_every_format_has_the_limits(self):
         rows = list(csv.DictReader(io.StringIO(self.compare(T4 + STEP, "--format", "csv").stdout)))
