@@ -22,16 +22,19 @@ constexpr auto k_settle = 100ms;
 constexpr auto k_report_slack = 15s;
 constexpr auto k_backstop_slack = 30s;
 
+// The weight of what follows from no peer's end.
+constexpr int k_explains_itself = 3;
+
 // Of two troubles in the settling time, the heavier one explains the other.
-int weight(Trouble::Kind kind) {
-  switch (kind) {
+int weight(const Trouble& trouble) {
+  switch (trouble.kind) {
   case Trouble::Kind::skipped:
   case Trouble::Kind::failed:
-    return 0;
+    return trouble.peer_ended ? 0 : 1;
   case Trouble::Kind::exited:
-    return 1;
+    return 2;
   default:
-    return 2; // not a consequence of a peer's end; an interruption ends peers
+    return k_explains_itself; // an interruption ends peers
   }
 }
 
@@ -103,8 +106,7 @@ void LeaderTrial::on_trouble(Trouble trouble) {
     settled_ns_ = clock_.in(k_settle);
   } else if (clock_.past(settled_ns_)) {
     return; // a consequence of the stop
-  } else if (weight(trouble.kind) > weight(cause_->kind) &&
-             trouble.kind != Trouble::Kind::timed_out) {
+  } else if (weight(trouble) > weight(*cause_) && trouble.kind != Trouble::Kind::timed_out) {
     cause_ = std::move(trouble);
   } else if (trouble.kind == cause_->kind && trouble.reason == cause_->reason) {
     cause_->ranks.insert(cause_->ranks.end(), trouble.ranks.begin(), trouble.ranks.end());
@@ -114,7 +116,7 @@ void LeaderTrial::on_trouble(Trouble trouble) {
   }
   // An error may follow from a crash that is not reported yet. Stopping at once would hide the
   // crash.
-  if (weight(cause_->kind) == 2)
+  if (weight(*cause_) == k_explains_itself)
     send_stop(cause_->kind == Trouble::Kind::interrupted ? Haste::fast : Haste::normal);
 }
 

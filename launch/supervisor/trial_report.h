@@ -62,7 +62,8 @@ struct Trouble {
   std::optional<WorkerPhase> phase{}; // of these ranks; absent: it is not theirs
   int cell = -1;
   std::int64_t limit_ns = 0; // timed_out: the deadline that was missed
+  bool peer_ended = false;   // failed: only a consequence of what happened to another rank
 };
-NCCLPROBE_FIELDS(Trouble, kind, reason, ranks, phase, cell, limit_ns)
+NCCLPROBE_FIELDS(Trouble, kind, reason, ranks, phase, cell, limit_ns, peer_ended)
 
 } // namespace ncclprobe::launch

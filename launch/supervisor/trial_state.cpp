@@ -234,7 +234,8 @@ private:
       bool skipped = failure->outcome.kind == model::OutcomeKind::skipped;
       trouble(worker, skipped ? Trouble::Kind::skipped : Trouble::Kind::failed,
               std::move(failure->outcome.reason),
-              message.rank == -1 ? ranks_of(worker) : std::vector<int>{message.rank});
+              message.rank == -1 ? ranks_of(worker) : std::vector<int>{message.rank},
+              failure->peer_ended);
     } else if (std::holds_alternative<wire::Done>(message.body)) {
       to_all([&](RankWatch& watch) { return watch.on_done(now_ns_); });
     } else {
@@ -304,7 +305,8 @@ private:
             ranks_of(worker));
   }
 
-  void trouble(std::size_t worker, Trouble::Kind kind, std::string reason, std::vector<int> ranks) {
+  void trouble(std::size_t worker, Trouble::Kind kind, std::string reason, std::vector<int> ranks,
+               bool peer_ended = false) {
     if (!state_.troubled.insert(worker).second)
       return;
     const RankWatch& watch = state_.watches.at(ranks.front());
@@ -312,7 +314,7 @@ private:
       state_.phase = phase::Spoilt{base::name_ranks(ranks) + ": " + reason};
     else if (in_any<phase::Running, phase::Failing>())
       fail(Ask::no, {kind, std::move(reason), std::move(ranks), watch.report().phase,
-                     watch.current_cell(), 0});
+                     watch.current_cell(), 0, peer_ended});
   }
 
   void fail(Ask ask, Trouble trouble) {

@@ -65,7 +65,8 @@ model::OutcomeKind outcome_of(Errc code) {
     leave(base::k_exit_ok);
   } catch (const Exception& error) {
     link.send({rank, wire::Failure{{outcome_of(error.error().code), error.error().text(), {rank}},
-                                   last_cell}});
+                                   last_cell,
+                                   error.error().code == Errc::peer_ended}});
   } catch (const std::exception& error) {
     link.send({rank, wire::Failure{{model::OutcomeKind::failed, base::words_of(error), {rank}},
                                    last_cell}});

@@ -22,6 +22,7 @@ enum class Errc {
   protocol,    // a frame or file does not follow its format
   mismatch,    // ranks, libraries or files disagree
   unavailable, // a resource (GPU, port, slot) is missing
+  peer_ended,  // another rank ended or gave up; the cause is there
   failed,      // a library call failed; the message contains its own text
 };
 

@@ -118,7 +118,7 @@ void Connection::throw_if_failed() {
 }
 
 void Connection::fail(const std::string& what, const std::exception& error) {
-  Error described{Errc::failed, error.what(), "a peer has probably ended or given up"};
+  Error described{Errc::peer_ended, error.what(), "a peer has probably ended or given up"};
   if (const auto* ours = dynamic_cast<const Exception*>(&error))
     described = ours->error();
   else if (auto shortage = base::shortage_behind(error))

@@ -64,7 +64,8 @@ void raise_nccl(const NcclLibrary& nccl, ncclResult_t code, const char* call, co
     text += ": " + words;
   }
   text += fmt::format(" [{}:{}]", base_name(file), line);
-  throw Exception(Error{Errc::failed, std::move(text), "NCCL_DEBUG=WARN shows more"});
+  const Errc kind = code == ncclRemoteError ? Errc::peer_ended : Errc::failed;
+  throw Exception(Error{kind, std::move(text), "NCCL_DEBUG=WARN shows more"});
 }
 
 } // namespace ncclprobe::nvidia

@@ -92,8 +92,9 @@ NCCLPROBE_FIELDS(CellEnd, cell, result)
 struct Failure {
   model::Outcome outcome;
   int cell = -1;
+  bool peer_ended = false; // only a consequence of what happened to another rank
 };
-NCCLPROBE_FIELDS(Failure, outcome, cell)
+NCCLPROBE_FIELDS(Failure, outcome, cell, peer_ended)
 
 // Worker -> supervisor: all cells are over; teardown is next.
 struct Done {};

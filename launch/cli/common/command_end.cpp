@@ -31,6 +31,7 @@ int exit_code_of(const base::Error& error) {
   case Errc::crashed:
   case Errc::timed_out:
     return base::k_exit_environment;
+  case Errc::peer_ended:
   case Errc::failed:
     return base::k_exit_internal;
   }

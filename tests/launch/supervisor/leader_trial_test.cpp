@@ -109,6 +109,21 @@ TEST_CASE("an error waits a moment for the crash that may have caused it") {
   CHECK(lab.outcome_after_reports().ranks == std::vector<int>{3});
 }
 
+TEST_CASE("a rank's own error explains what others say of its end, in whatever order they come") {
+  Trouble consequence = trouble(Trouble::Kind::failed, 0, "connection closed");
+  consequence.peer_ended = true;
+  const Trouble cause = trouble(Trouble::Kind::failed, 3, "there is not enough memory");
+  const bool cause_first = GENERATE(true, false);
+  Lab lab;
+
+  lab.leader.on_trouble(cause_first ? cause : consequence);
+  lab.leader.on_trouble(cause_first ? consequence : cause);
+
+  const model::Outcome outcome = lab.outcome_after_reports();
+  CHECK(outcome.ranks == std::vector<int>{3});
+  CHECK(outcome.reason.ends_with("there is not enough memory"));
+}
+
 TEST_CASE("an error that stays alone stops all after that moment") {
   Lab lab;
   base::Deadline patience = base::Deadline::after(std::chrono::seconds(10));
