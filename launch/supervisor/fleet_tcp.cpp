@@ -277,7 +277,8 @@ std::optional<Frame> TcpFleet::wait_for_clock(FrameKind kind, Wait wait,
   }
 }
 
-// The child asks, because it knows when it sent and received.
+// The child asks, because it knows when it sent and received. On a busy host time may run out
+// before all pings are answered. Those that were still bound the offset.
 std::optional<ClockReading> TcpFleet::ask_clock(int comparison, const base::Deadline& until) {
   send(0, FrameKind::clock_here, wire::pack(ClockTurn{comparison, 0}));
   ClockTurn go;
@@ -287,23 +288,22 @@ std::optional<ClockReading> TcpFleet::ask_clock(int comparison, const base::Dead
       return std::nullopt;
     go = wire::unpack<ClockTurn>(frame->bytes);
   } while (go.comparison != comparison);
-  std::vector<ClockPing> pings(static_cast<std::size_t>(go.pings));
+  std::vector<ClockPing> answered;
   ClockQuestion question{comparison};
-  for (ClockPing& ping : pings) {
+  while (std::ssize(answered) < go.pings) {
     ++question.ping;
-    ping.sent_ns = base::monotonic_ns();
+    const std::int64_t sent_ns = base::monotonic_ns();
     send(0, FrameKind::clock_ask, wire::pack(question));
     ClockQuestion answer;
     while (!answer.answers(question)) {
       const auto frame = wait_for_clock(FrameKind::clock_answer, Wait::spin, until);
       if (!frame)
-        return std::nullopt;
+        return answered.empty() ? std::nullopt : std::optional(envelope_of(answered));
       answer = wire::unpack<ClockQuestion>(frame->bytes);
     }
-    ping.heard_ns = base::monotonic_ns();
-    ping.answered_ns = answer.answered_ns;
+    answered.push_back({sent_ns, answer.answered_ns, base::monotonic_ns()});
   }
-  return envelope_of(pings);
+  return envelope_of(answered);
 }
 
 // Spins at first, for short round trips. A question of another child is left over from an earlier

@@ -114,7 +114,7 @@ void NcclCommunicator::watch(Call call) {
   try {
     call();
   } catch (const Exception& error) {
-    if (error.error().code == Errc::failed)
+    if (error.error().code == Errc::failed || error.error().code == Errc::peer_ended)
       give_up();
     throw;
   }
