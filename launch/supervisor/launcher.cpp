@@ -65,9 +65,9 @@ bool is_below_torchrun(const Variables& environment) {
 }
 
 std::string id_of_job(const Variables& environment) {
+  // Not TORCHELASTIC_RESTART_COUNT: each host's torchrun counts only failures of its own ranks.
   if (is_below_torchrun(environment))
-    return fmt::format("torchrun {} attempt {}", value_of(environment, "TORCHELASTIC_RUN_ID"),
-                       value_of(environment, "TORCHELASTIC_RESTART_COUNT"));
+    return "torchrun " + value_of(environment, "TORCHELASTIC_RUN_ID");
   if (environment.contains("SLURM_STEP_ID"))
     return fmt::format("slurm {}.{}", value_of(environment, "SLURM_JOB_ID"),
                        value_of(environment, "SLURM_STEP_ID"));

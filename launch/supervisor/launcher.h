@@ -31,7 +31,7 @@ struct EnvJob {
   int size = 1;
   std::string address; // MASTER_ADDR: of rank 0, which listens
   int port = 0;        // NCCLPROBE_MASTER_PORT, else MASTER_PORT
-  std::string id;      // the launcher's name of this job and attempt; empty if it has none
+  std::string id;      // the launcher's name of this job; empty if it has none
   std::string secret;  // NCCLPROBE_JOB_SECRET; empty: anybody who reaches the port may join
   std::chrono::seconds join_patience{300}; // NCCLPROBE_JOIN_TIMEOUT: for the last one to join
 };

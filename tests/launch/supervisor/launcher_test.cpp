@@ -82,11 +82,18 @@ TEST_CASE("a job without MPI takes its places from the launcher's variables") {
                                               {"NCCLPROBE_JOB_SECRET", "s"},
                                               {"NCCLPROBE_JOIN_TIMEOUT", "7"}}));
   CHECK(torchrun.port == 29501); // torchrun listens on the other
-  CHECK(torchrun.id == "torchrun none attempt 2");
+  CHECK(torchrun.id == "torchrun none");
   CHECK(torchrun.secret == "s");
   CHECK(torchrun.join_patience == std::chrono::seconds(7));
 
   CHECK(launch::read_env_job(with(k_torchrun, {{"NCCLPROBE_MASTER_PORT", "4000"}}))->port == 4000);
+}
+
+TEST_CASE("hosts whose torchruns count different restarts belong to one job") {
+  auto id_at = [](const char* restarts) {
+    return launch::read_env_job(with(k_torchrun, {{"TORCHELASTIC_RESTART_COUNT", restarts}}))->id;
+  };
+  CHECK(id_at("0") == id_at("2"));
 }
 
 TEST_CASE("variables of a job without MPI that are missing or wrong are named") {
