@@ -26,6 +26,10 @@ cli::World read_world(int argc, char** argv) {
     if (equals != std::string::npos)
       world.environment_by_name.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
+  std::erase_if(world.environment, [&](const std::string& entry) {
+    return cli::is_torchruns_own(world, entry) &&
+           world.environment_by_name.erase(entry.substr(0, entry.find('='))) > 0;
+  });
   world.speaks = cli::is_first_rank(world);
   std::error_code error;
   world.program_folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();

@@ -105,6 +105,10 @@ Result<Launcher> launcher_of(const Variables& environment) {
   return is_env_job(environment) ? Launcher::env : Launcher::none;
 }
 
+bool is_torchruns_own(const Variables& environment, std::string_view entry) {
+  return entry == "NCCL_ASYNC_ERROR_HANDLING=1" && is_below_torchrun(environment);
+}
+
 bool is_first_rank(const Variables& environment) {
   const auto launcher = launcher_of(environment);
   if (launcher == Launcher::env) {

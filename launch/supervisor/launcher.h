@@ -7,6 +7,7 @@
 #include <chrono>
 #include <map>
 #include <string>
+#include <string_view>
 
 // What started this process, as its environment shows.
 namespace ncclprobe::launch {
@@ -21,6 +22,10 @@ enum class Launcher { none, mpi, env };
 // set. A job of one process counts as env only under torchrun. Errors: invalid_argument, for
 // another word.
 Result<Launcher> launcher_of(const Variables& environment);
+
+// True for an entry ("NAME=value") that torchrun sets for PyTorch before 2.2, under a name like
+// NCCL's. The user did not set it, and NCCL does not read it.
+bool is_torchruns_own(const Variables& environment, std::string_view entry);
 
 // False on the ranks other than 0 of a launched job.
 bool is_first_rank(const Variables& environment);

@@ -265,6 +265,10 @@ bool started_by_launcher(const World& world) {
          launch::Launcher::none;
 }
 
+bool is_torchruns_own(const World& world, const std::string& entry) {
+  return launch::is_torchruns_own(world.environment_by_name, entry);
+}
+
 bool is_first_rank(const World& world) {
   return launch::is_first_rank(world.environment_by_name);
 }

@@ -17,7 +17,7 @@ namespace ncclprobe::cli {
 // What main reads from the outside world, once.
 struct World {
   std::vector<std::string> arguments;   // argv
-  std::vector<std::string> environment; // "NAME=value", unchanged
+  std::vector<std::string> environment; // "NAME=value", less what torchrun sets for PyTorch
   std::map<std::string, std::string> environment_by_name;
   std::filesystem::path program_folder; // where ncclprobe itself lies
   bool speaks = true;                   // false on ranks other than 0 of a launched job
@@ -27,6 +27,9 @@ struct World {
 bool started_by_launcher(const World& world);
 // False on the ranks other than 0 of a launched job.
 bool is_first_rank(const World& world);
+
+// True for an entry that torchrun sets for PyTorch (launcher.h). `ncclprobe record` passes it on.
+bool is_torchruns_own(const World& world, const std::string& entry);
 
 // Time limit of a worker that reports on the machine: a cold driver can take a minute.
 inline constexpr std::chrono::seconds k_inventory_patience{120};

@@ -96,6 +96,13 @@ TEST_CASE("hosts whose torchruns count different restarts belong to one job") {
   CHECK(id_at("0") == id_at("2"));
 }
 
+TEST_CASE("what torchrun sets for PyTorch is told from the user's variables") {
+  CHECK(launch::is_torchruns_own(k_torchrun, "NCCL_ASYNC_ERROR_HANDLING=1"));
+  CHECK_FALSE(launch::is_torchruns_own(k_torchrun, "NCCL_ASYNC_ERROR_HANDLING=0"));
+  CHECK_FALSE(launch::is_torchruns_own(k_torchrun, "NCCL_ALGO=1"));
+  CHECK_FALSE(launch::is_torchruns_own(k_pytorchjob, "NCCL_ASYNC_ERROR_HANDLING=1"));
+}
+
 TEST_CASE("variables of a job without MPI that are missing or wrong are named") {
   struct Row {
     Variables environment;
