@@ -78,7 +78,8 @@ void Progress::end_trial(const model::TrialRecord& record) {
   ++done_;
   done_expected_ns_ += expected_at_cell_ns_.back();
   now_ = {};
-  if (!record.outcome.ok() && record.outcome.kind != model::OutcomeKind::skipped)
+  if (!record.outcome.ok() && record.outcome.kind != model::OutcomeKind::skipped &&
+      record.outcome.kind != model::OutcomeKind::not_run)
     ++failed_;
   if (style_ == Style::lines) {
     std::string how = record.outcome.ok() ? "ok"
