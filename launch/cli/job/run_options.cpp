@@ -320,6 +320,7 @@ Usage run_usage(RunOptions& into) {
       .examples =
           {{"ncclprobe run", "all GPUs of this node (or 2 CPU ranks), about 2 minutes"},
            {"mpirun -np 8 ncclprobe run", "one rank for each GPU, on several nodes too"},
+           {"torchrun --no_python --nproc_per_node 8 ncclprobe run", "the same without MPI"},
            {"ncclprobe run --sizes 8:8G:x2 --collectives all_reduce"},
            {"ncclprobe run --set NCCL_ALGO=[Ring,Tree],Ring --repeat 5"},
            {"ncclprobe run --collectives all_reduce,all_to_all_v --types bf16 --counts 0,1,3,1023"},
