@@ -4,7 +4,8 @@
 
 # Slurm epilog: measures the node after a job, and drains it if it has become slower.
 # Make the baseline when the node is known to be well, once on each of five days:
-#   ncclprobe -q --no-sweep --repeat 5 -o run.h5 && ncclprobe baseline add "$(hostname -s)" run.h5 --folder DIR
+#   run=run-$(date +%F).h5
+#   ncclprobe -q --no-sweep --repeat 5 -o "$run" && ncclprobe baseline add "$(hostname -s)" "$run" --folder DIR
 # An epilog that fails drains the node whatever the reason, so this one always ends with 0.
 node=${SLURMD_NODENAME:-$(hostname -s)}
 baselines=${NCCLPROBE_BASELINES:-/var/lib/ncclprobe/baselines}

@@ -99,6 +99,20 @@ TEST_CASE("a truncated run file is refused at every length") {
   }
 }
 
+TEST_CASE("a run file with damage before its schema is no file of someone else") {
+  ScratchFolder folder;
+  auto file = folder / "run.h5";
+  model::Run run = support::example_run(1);
+  REQUIRE(store::begin_run(file, run.header));
+  REQUIRE(store::write_part(file, run.trials[0]));
+  REQUIRE(store::fold(file));
+  std::string bytes = *base::read_file(file);
+  bytes[100] = static_cast<char>(~bytes[100]); // in the root group's header, which has a checksum
+  REQUIRE(base::write_file_atomically(file, bytes));
+
+  REQUIRE_THAT(refusal_of(file).message, ContainsSubstring(file.string() + " is damaged: "));
+}
+
 TEST_CASE("a mark of what is not a marker is damage") {
   ScratchFolder folder;
   auto file = folder / "run.h5";

@@ -4,6 +4,8 @@
 
 docs/run-file-tables.md lists the tables of a run file. Each table is a group, and each column a dataset.
 """
+import contextlib
+import functools
 import pathlib
 
 import numpy
@@ -43,7 +45,8 @@ def open_file(path, schema, what, major):
         raise Error(f"this HDF5 file cannot be read: {error}" if readable else "this is not an HDF5 file, or it is damaged",
                     path, f"ncclprobe writes {what}s as HDF5") from error
     try:
-        check_schema(file, path, schema, what, major)
+        with damage_named("this HDF5 file", path):
+            check_schema(file, path, schema, what, major)
     except Error:
         file.close()
         raise
@@ -69,6 +72,28 @@ def check_schema(file, path, schema, what, major):
     if file.attrs.get("kind", "run") != "run":
         raise Error("this is a part of an unfinished run, not a run file", path,
                     "`ncclprobe report RUN.h5 --fold` makes the run file")
+
+
+# What h5py and pandas raise for a damaged file.
+DAMAGE = (OSError, KeyError, IndexError, ValueError, AttributeError, TypeError, RuntimeError, OverflowError, MemoryError)
+
+
+def frame(read):
+    """A cached property of an OpenFile. It raises Error where the file is damaged."""
+    @functools.wraps(read)
+    def checked(self):
+        with damage_named(read.__name__.lstrip("_"), self.path):
+            return read(self)
+    return functools.cached_property(checked)
+
+
+@contextlib.contextmanager
+def damage_named(what, path):
+    """Raises Error in place of what h5py and pandas raise for a damaged file."""
+    try:
+        yield
+    except DAMAGE as error:
+        raise Error(f"{what} cannot be read: {error}", path, "the file is damaged") from error
 
 
 def check_open(file, path):

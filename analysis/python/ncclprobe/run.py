@@ -1,7 +1,6 @@
 # SPDX-FileCopyrightText: The ncclprobe authors
 # SPDX-License-Identifier: Apache-2.0
 """A run file as pandas frames."""
-import functools
 import pathlib
 import re
 
@@ -75,10 +74,8 @@ class Run(columns.OpenFile):
             Error: the file is damaged.
         """
         columns.check_open(self._file, self.path)
-        try:
+        with columns.damage_named(f"the table {name}", self.path):
             return columns.table_of(self._file[name], self._texts) if name in self._file else pandas.DataFrame()
-        except (OSError, KeyError, IndexError, ValueError) as error:
-            raise Error(f"the table {name} cannot be read: {error}", self.path, "the file is damaged") from error
 
     def _needed(self, name):
         """A table that every run file has."""
@@ -87,22 +84,22 @@ class Run(columns.OpenFile):
             raise Error(f"there is no table {name}", self.path, "the file is damaged")
         return table
 
-    @functools.cached_property
+    @columns.frame
     def _stored_trials(self):
         return self._needed("trials")
 
-    @functools.cached_property
+    @columns.frame
     def environment(self):
         """Variables of rank 0's environment that can affect results: name, value."""
         return self.table("environment")
 
-    @functools.cached_property
+    @columns.frame
     def variables(self):
         """What is set by some trial, by name: columns of frames. Variables, and if they are compared, libraries (nccl) and
         cpu_affinity. One that is called like another column has "variable_" in front."""
         return list(self._variable_names)
 
-    @functools.cached_property
+    @columns.frame
     def trials(self):
         """One row for each trial.
 
@@ -114,7 +111,7 @@ class Run(columns.OpenFile):
         rest = [name for name in trials.columns if name not in first]
         return self._marked(pandas.concat([trials[first], self._variables_of_trials, trials[rest]], axis=1))
 
-    @functools.cached_property
+    @columns.frame
     def cells(self):
         """One row for each cell of each trial; the row's number is `cell` of other frames.
 
@@ -132,7 +129,7 @@ class Run(columns.OpenFile):
         rest = [name for name in cells.columns if name not in own and name != "row"]
         return self._marked(pandas.concat([of_trial, self._kinds(len(cells), cells[own]), cells[rest]], axis=1))
 
-    @functools.cached_property
+    @columns.frame
     def samples(self):
         """One row for each timed batch of launches and rank (in latency mode: for each launch and rank).
 
@@ -148,7 +145,7 @@ class Run(columns.OpenFile):
         own["launch_us"] = numpy.where(own["launch_ns"] >= 0, own["launch_ns"], numpy.nan) / iterations / 1000
         return self._with_cells(samples["cell"], own)
 
-    @functools.cached_property
+    @columns.frame
     def conditions(self):
         """The state of the GPUs in each cell: what identifies the cell, and the columns of /conditions (MHz, degrees
         Celsius, mW, bytes; nullable, missing where NVML did not say)."""
@@ -161,7 +158,7 @@ class Run(columns.OpenFile):
         frame.insert(0, "synthetic", self.synthetic)
         return frame
 
-    @functools.cached_property
+    @columns.frame
     def _settings(self):
         """What each trial sets: trial (row of /trials), name, value. It is what its label says, for all ranks."""
         affinity = pandas.DataFrame({"value": self._stored_trials[CPU_AFFINITY]})
@@ -169,13 +166,13 @@ class Run(columns.OpenFile):
         tables = [table for table in (self.table("tested_libraries"), affinity, self.table("settings")) if len(table)]
         return pandas.concat(tables, ignore_index=True) if tables else pandas.DataFrame(columns=["trial", "name", "value"])
 
-    @functools.cached_property
+    @columns.frame
     def _variable_names(self):
         """By column: the name of the variable."""
         taken = {*self._stored_trials, *NAMES_OF_OURS} - {CPU_AFFINITY}
         return {f"variable_{name}" if name in taken else name: name for name in sorted(set(self._settings["name"]))}
 
-    @functools.cached_property
+    @columns.frame
     def _variables_of_trials(self):
         """By row of /trials: a column for each variable, None where the trial does not set it."""
         count = len(self._stored_trials)
@@ -218,7 +215,7 @@ class Run(columns.OpenFile):
         words = (ends[0] + ">" + ends[1]).groupby(rows["p2p_cell"]).agg(" ".join)
         return words.reindex(range(count), fill_value="").to_numpy(object)
 
-    @functools.cached_property
+    @columns.frame
     def _cell_columns(self):
         """The columns of `cells` that identify a cell, words as categories."""
         cells = self.cells.drop(columns="synthetic")
@@ -235,7 +232,7 @@ class Run(columns.OpenFile):
 
     # --- from ncclprobe-report ---
 
-    @functools.cached_property
+    @columns.frame
     def report(self):
         """The document of `ncclprobe-report RUN.h5 --format json` (docs/schemas/report.json, p2p.json).
 
@@ -252,7 +249,7 @@ class Run(columns.OpenFile):
                 frame.insert(place, name, frame["setting"].map(values[name]))
         return frame
 
-    @functools.cached_property
+    @columns.frame
     def results(self):
         """One row for each setting and cell.
 
@@ -263,13 +260,13 @@ class Run(columns.OpenFile):
         """
         return report_frames.results(self.report, self._variable_names)
 
-    @functools.cached_property
+    @columns.frame
     def processes(self):
         """One row for each process (trial) and cell: the columns that identify the result, trial, replicate, time_us (its
         median over batches), busbw_gb_per_s (the result's, times the result's time over this one's)."""
         return report_frames.processes(self.report, self._variable_names)
 
-    @functools.cached_property
+    @columns.frame
     def verdicts(self):
         """One row for each comparison with the default: the columns that identify the result, verdict (better, worse,
         no_difference, not_decided), speed_ratio (above 1: the setting is faster), speed_ratio_low and speed_ratio_high (95%
@@ -279,40 +276,40 @@ class Run(columns.OpenFile):
         """
         return report_frames.verdicts(self.report, self._variable_names)
 
-    @functools.cached_property
+    @columns.frame
     def noise_floor(self):
         """The A/A noise floor by class of sizes: synthetic, sizes, ratio (between equal settings), cells."""
         return report_frames.plain(self.report, "noise_floor", inside="verdicts")
 
-    @functools.cached_property
+    @columns.frame
     def steps(self):
         """One row for each measured training step: setting, workload, model, ranks, parts, step_ms and what it consists
         of (forward_ms, backward_ms, optimizer_ms, prepare_ms, uncovered_wait_ms, uncovered_transfer_ms, ...)."""
         return self._with_variables(report_frames.plain(self.report, "steps"))
 
-    @functools.cached_property
+    @columns.frame
     def scaling(self):
         """One row for each setting, step and number of ranks: kind (weak, strong), ranks, rank_count, step_ms,
         efficiency with efficiency_low and efficiency_high (95%), lost (shares of 1)."""
         return self._with_variables(report_frames.scaling(self.report))
 
-    @functools.cached_property
+    @columns.frame
     def losses(self):
         """The account of `scaling`, one row for each term: setting, ranks, rank_count, term, share, share_low, share_high."""
         return self._with_variables(report_frames.losses(self.report))
 
-    @functools.cached_property
+    @columns.frame
     def links(self):
         """Of a run of `ncclprobe p2p`, one row for each matrix and pair: mode, method, direction, size_bytes, from, to,
         one_way_gb_per_s or latency, limit_gb_per_s, outcome, data, ..."""
         return report_frames.links(self.report)
 
-    @functools.cached_property
+    @columns.frame
     def problems(self):
         """Trials that are not ok: trial, replicate, setting, outcome, reason, failed_ranks."""
         return self._with_variables(report_frames.plain(self.report, "problems"))
 
-    @functools.cached_property
+    @columns.frame
     def findings(self):
         """What the report says in words: id, severity, text."""
         return report_frames.plain(self.report, "findings")

@@ -1,7 +1,6 @@
 # SPDX-FileCopyrightText: The ncclprobe authors
 # SPDX-License-Identifier: Apache-2.0
 """A trace of one trial as pandas frames. src/store/trace_format.h describes the file."""
-import functools
 import pathlib
 
 import numpy
@@ -37,9 +36,10 @@ class Trace(columns.OpenFile):
 
     def __init__(self, path):
         super().__init__(path, SCHEMA, "trace", MAJOR)
-        attributes = self._file.attrs
-        self.run_id, self.trial, self.level = str(attributes["run_id"]), int(attributes["trial"]), str(attributes["level"])
-        self._groups = {int(group.attrs["rank"]): group for name, group in self._file.items() if name.startswith("rank_")}
+        with columns.damage_named("this trace", self.path):
+            attributes = self._file.attrs
+            self.run_id, self.trial, self.level = str(attributes["run_id"]), int(attributes["trial"]), str(attributes["level"])
+            self._groups = {int(group.attrs["rank"]): group for name, group in self._file.items() if name.startswith("rank_")}
         self.ranks = sorted(self._groups)
         facts = self.table("provenance")
         self.synthetic = bool(len(facts)) and bool(((facts["name"] == "backend") & (facts["value"] == "synthetic")).any())
@@ -47,7 +47,7 @@ class Trace(columns.OpenFile):
     def __repr__(self):
         return f"<ncclprobe.Trace {self.path}{', SYNTHETIC' if self.synthetic else ''}: {len(self.ranks)} ranks>"
 
-    @functools.cached_property
+    @columns.frame
     def clocks(self):
         """The clock of each rank's times: rank, host, boot_id. Times of equal boot_ids can be compared."""
         return pandas.DataFrame([{"rank": rank, **{name: str(self._groups[rank].attrs[name]) for name in ("host", "boot_id")}}
@@ -69,10 +69,8 @@ class Trace(columns.OpenFile):
         groups = {rank: self._groups[rank][name] for rank in wanted if name in self._groups[rank]}
         if not groups:
             return pandas.DataFrame({"rank": pandas.Series(dtype="int64")})
-        try:
+        with columns.damage_named(f"the table {name}", self.path):
             return self._table(name, groups)
-        except (OSError, KeyError, IndexError, ValueError) as error:
-            raise Error(f"the table {name} cannot be read: {error}", self.path, "the file is damaged") from error
 
     def _table(self, name, groups):
         counts = [int(group.attrs["n_valid"]) for group in groups.values()]

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files and programs that cannot be used: one exception says what, where and what to do."""
 import os
+import signal
 import subprocess
 import sys
 import unittest
@@ -72,6 +73,41 @@ class Errors(unittest.TestCase):
             del file["samples"]
         run = ncclprobe.load(changed(sweep(), "removed", remove))
         self.assertIn("no table samples", self.error_of(lambda: run.samples).what)
+
+    def read_in_a_child(self, path):
+        """ "read", "refused", or the exception's name; "library" where HDF5 itself crashes or hangs."""
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(2)
+            os.close(reader)
+            try:
+                run = ncclprobe.load(path)
+                for name in ("trials", "cells", "samples", "environment", "conditions"):
+                    getattr(run, name)
+                said = "read"
+            except ncclprobe.Error:
+                said = "refused"
+            except BaseException as error:
+                said = type(error).__name__
+            os.write(writer, said.encode())
+            os._exit(0)
+        os.close(writer)
+        os.waitpid(child, 0)
+        with os.fdopen(reader) as pipe:
+            return pipe.read() or "library"
+
+    def test_whatever_byte_is_damaged_no_other_exception_is_raised(self):
+        whole = sweep().read_bytes()
+        path = scratch() / "one_byte.h5"
+        ends = set()
+        for place in range(48, len(whole), len(whole) // 60):
+            damaged = bytearray(whole)
+            damaged[place] ^= 0xff
+            path.write_bytes(damaged)
+            ends.add(self.read_in_a_child(path))
+        self.assertIn("refused", ends)
+        self.assertLessEqual(ends, {"read", "refused", "library"})
 
     def test_a_missing_program_is_named_only_when_it_is_needed(self):
         with mock.patch.dict(os.environ, {"PATH": str(scratch())}):
