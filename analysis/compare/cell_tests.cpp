@@ -143,38 +143,6 @@ double distance(double ratio) {
   return std::abs(std::log(ratio));
 }
 
-std::optional<int> repeats_needed(const Decision& one, Basis basis, std::size_t values_a,
-                                  std::size_t values_b, std::size_t comparisons,
-                                  const Request& request) {
-  TestPlan plan;
-  plan.sides = basis == Basis::interleaved ? TestPlan::Sides::one : TestPlan::Sides::two;
-  plan.alpha = alpha_of(basis) / static_cast<double>(comparisons);
-  plan.missed /= static_cast<double>(comparisons);
-  plan.ratio = 1 + request.difference;
-  const auto a = static_cast<double>(values_a), b = static_cast<double>(values_b);
-  const double values = basis == Basis::interleaved ? a : 2 / (1 / a + 1 / b);
-  const std::size_t least = basis == Basis::two_runs ? k_least_processes : k_least_runs;
-  int most_needed = static_cast<int>(std::max({least, values_a, values_b})) + 1;
-  if (basis == Basis::baseline)
-    most_needed = static_cast<int>(std::max(least, values_b + 1)); // the baseline may suffice
-  for (const RatioTest& test : one.tests) {
-    const auto needed = values_to_decide(test, values, plan, k_most_repeats);
-    if (!needed)
-      return std::nullopt;
-    most_needed = std::max(most_needed, *needed);
-  }
-  // The floor falls with the root of the number of processes. It must leave room for the
-  // difference.
-  if (one.floor) {
-    const double share = 2 * std::log(*one.floor) / std::log(1 + request.difference);
-    const double needed = std::ceil(values * share * share);
-    if (needed > k_most_repeats)
-      return std::nullopt;
-    most_needed = std::max(most_needed, static_cast<int>(needed));
-  }
-  return most_needed;
-}
-
 } // namespace
 
 void add_own_test(Decision& one, Basis basis, const std::vector<double>& a_ns,
@@ -234,6 +202,38 @@ void decide(Decision& one, Basis basis, std::size_t values_a, std::size_t values
     one.reason = Reason::too_noisy;
     one.repeats = repeats_needed(one, basis, values_a, values_b, comparisons, request);
   }
+}
+
+std::optional<int> repeats_needed(const Decision& one, Basis basis, std::size_t values_a,
+                                  std::size_t values_b, std::size_t comparisons,
+                                  const Request& request) {
+  TestPlan plan;
+  plan.sides = basis == Basis::interleaved ? TestPlan::Sides::one : TestPlan::Sides::two;
+  plan.alpha = alpha_of(basis) / static_cast<double>(comparisons);
+  plan.missed /= static_cast<double>(comparisons);
+  plan.ratio = 1 + request.difference;
+  const auto a = static_cast<double>(values_a), b = static_cast<double>(values_b);
+  const double values = basis == Basis::interleaved ? a : 2 / (1 / a + 1 / b);
+  const std::size_t least = basis == Basis::two_runs ? k_least_processes : k_least_runs;
+  int most_needed = static_cast<int>(std::max({least, values_a, values_b})) + 1;
+  if (basis == Basis::baseline)
+    most_needed = static_cast<int>(std::max(least, values_b + 1)); // the baseline may suffice
+  for (const RatioTest& test : one.tests) {
+    const auto needed = values_to_decide(test, values, plan, k_most_repeats);
+    if (!needed)
+      return std::nullopt;
+    most_needed = std::max(most_needed, *needed);
+  }
+  // The floor falls with the root of the number of processes. It must leave room for the
+  // difference.
+  if (one.floor) {
+    const double share = 2 * std::log(*one.floor) / std::log(1 + request.difference);
+    const double needed = std::ceil(values * share * share);
+    if (needed > k_most_repeats)
+      return std::nullopt;
+    most_needed = std::max(most_needed, static_cast<int>(needed));
+  }
+  return most_needed;
 }
 
 } // namespace ncclprobe::analysis::compare

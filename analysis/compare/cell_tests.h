@@ -28,4 +28,9 @@ double alpha_of(Basis basis);
 void decide(Decision& one, Basis basis, std::size_t values_a, std::size_t values_b,
             std::size_t comparisons, const Request& request);
 
+// Decision::repeats of what has tests.
+std::optional<int> repeats_needed(const Decision& one, Basis basis, std::size_t values_a,
+                                  std::size_t values_b, std::size_t comparisons,
+                                  const Request& request);
+
 } // namespace ncclprobe::analysis::compare

@@ -8,6 +8,8 @@
 #include "analysis/statistics/statistics.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <set>
 
 namespace ncclprobe::analysis::compare {
@@ -184,7 +186,8 @@ Conclusion conclusion_of(const RunComparison& comparison) {
   if (any(CellVerdict::faster))
     return between_runs_known ? Conclusion::improvement : Conclusion::differ;
   const bool decided = comparison.overall
-                           ? comparison.overall->verdict == CellVerdict::no_difference
+                           ? comparison.overall->verdict == CellVerdict::no_difference &&
+                                 comparison.beyond_the_difference().empty()
                            : !any(CellVerdict::not_decided);
   return decided ? Conclusion::no_difference : Conclusion::undecided;
 }
@@ -229,18 +232,36 @@ int RunComparison::count(CellVerdict verdict) const {
   return static_cast<int>(std::ranges::count(cells, verdict, &CellComparison::verdict));
 }
 
+std::vector<const CellComparison*> RunComparison::beyond_the_difference() const {
+  std::vector<const CellComparison*> beyond;
+  for (const CellComparison& one : cells)
+    if (one.verdict == CellVerdict::not_decided && one.adjusted_p &&
+        (one.interval->low > 1 + request.difference ||
+         one.interval->high < 1 / (1 + request.difference)))
+      beyond.push_back(&one);
+  std::ranges::stable_sort(beyond, std::greater{}, [](const CellComparison* one) {
+    return std::abs(std::log(one->speed_ratio));
+  });
+  return beyond;
+}
+
 std::optional<int> RunComparison::repeats() const {
   if (conclusion != Conclusion::undecided)
     return std::nullopt;
-  if (overall)
+  if (overall && overall->verdict == CellVerdict::not_decided)
     return overall->repeats;
+  std::vector<const CellComparison*> open;
+  if (overall)
+    open = beyond_the_difference();
+  else
+    for (const CellComparison& one : cells)
+      if (one.verdict == CellVerdict::not_decided)
+        open.push_back(&one);
   std::optional<int> most;
-  for (const CellComparison& one : cells) {
-    if (one.verdict != CellVerdict::not_decided)
-      continue;
-    if (!one.repeats)
+  for (const CellComparison* one : open) {
+    if (!one->repeats)
       return std::nullopt;
-    most = std::max(most.value_or(0), *one.repeats);
+    most = std::max(most.value_or(0), *one->repeats);
   }
   return most;
 }

@@ -100,6 +100,9 @@ struct RunComparison {
   Conclusion conclusion = Conclusion::undecided;
 
   int count(CellVerdict verdict) const;
+  // Cells that are not decided although their own 95% interval lies wholly beyond
+  // Request::difference; the largest change first. A mean over many cells can hide them.
+  std::vector<const CellComparison*> beyond_the_difference() const;
   // How many values of each side would decide what is undecided (Decision::repeats).
   std::optional<int> repeats() const;
 };

@@ -26,6 +26,10 @@ constexpr FindingKind k_improvement{
 constexpr FindingKind k_no_difference{
     "no_difference", Severity::note,
     "No difference: a difference of {difference} or more is excluded{by_cell}."};
+constexpr FindingKind k_cells_beyond{
+    "cells_beyond", Severity::warning,
+    "Not decided: the mean over all cells shows no difference of {difference} or more, but the "
+    "whole 95% interval of {beyond} of {cells} is beyond it: {changes}.{needed}"};
 constexpr FindingKind k_undecided{
     "undecided", Severity::warning,
     "Not decided: a difference of {difference} is neither shown nor excluded. {needed}"};
@@ -91,6 +95,38 @@ std::vector<std::string> left_out_in_words(const RunComparison& comparison) {
 
 namespace {
 
+std::string sentence_of_needed(const std::string& needed) {
+  return fmt::format(" It takes {}.", needed);
+}
+
+// What would decide the mean or, without one, each cell. Empty if more values alone do not.
+std::string undecided_needs(const RunComparison& comparison) {
+  if (comparison.overall)
+    return needed_in_words(comparison, comparison.overall->repeats, comparison.overall->reason);
+  const CellComparison* first = nullptr;
+  const CellComparison* last = nullptr;
+  auto repeats_of = [](const CellComparison* one) {
+    return one->repeats.value_or(k_most_repeats + 1);
+  };
+  for (const CellComparison& one : comparison.cells) {
+    if (one.verdict != CellVerdict::not_decided)
+      continue;
+    if (needed_in_words(comparison, one.repeats, one.reason).empty())
+      return "";
+    if (!first || repeats_of(&one) < repeats_of(first))
+      first = &one;
+    if (!last || repeats_of(&one) > repeats_of(last))
+      last = &one;
+  }
+  if (!last)
+    return "";
+  const std::string most = needed_in_words(comparison, last->repeats, last->reason);
+  return repeats_of(first) == repeats_of(last)
+             ? most
+             : fmt::format("{} to {}, depending on the cell", repeats_in_words(first->repeats),
+                           most);
+}
+
 // Why most of the undecided cells are so, and what would decide them.
 std::string undecided_in_words(const RunComparison& comparison) {
   std::map<Reason, std::size_t> cells_by_reason;
@@ -101,8 +137,8 @@ std::string undecided_in_words(const RunComparison& comparison) {
   for (const auto& [reason, cells] : cells_by_reason)
     texts.push_back(count_of(cells, "cell", "cells") + ": " + in_words(reason));
   std::string text = join(texts, "; ") + ".";
-  if (const std::string needed = needed_in_words(comparison, comparison.repeats()); !needed.empty())
-    text += fmt::format(" It takes {}.", needed);
+  if (const std::string needed = undecided_needs(comparison); !needed.empty())
+    text += sentence_of_needed(needed);
   else if (cells_by_reason.contains(Reason::no_noise_floor))
     text += " A baseline (--against) or runs in turns (--interleave) can decide it.";
   return text;
@@ -145,6 +181,15 @@ Finding answer_of(const RunComparison& comparison) {
              {"cells", cells},
              {"by_cell", decided_in_words(comparison, cells)}}};
   case Conclusion::undecided:
+    if (const auto beyond = comparison.beyond_the_difference();
+        comparison.overall && comparison.overall->verdict == CellVerdict::no_difference)
+      return {&k_cells_beyond,
+              {{"difference", difference},
+               {"beyond", beyond.size()},
+               {"cells", count_of(static_cast<std::size_t>(cells), "cell", "cells")},
+               {"changes", changes_in_words(beyond)},
+               {"needed", sentence_of_needed(needed_in_words(comparison, comparison.repeats(),
+                                                             Reason::too_noisy))}}};
     return {&k_undecided, {{"difference", difference}, {"needed", undecided_in_words(comparison)}}};
   case Conclusion::not_comparable:
     break;

@@ -213,8 +213,7 @@ TablePtr gate_table(const JudgedComparison& one) {
   table.add("reason", [](const GateRow& row) {
     return row.gate->reason == GateReason::none ? Value() : Value(row.gate->reason);
   });
-  table.add("repeats_needed",
-            [mean_of_row](const GateRow& row) { return mean_of_row(row).repeats; });
+  table.add("repeats_needed", [](const GateRow& row) { return row.gate->repeats; });
   return table.table();
 }
 

@@ -152,31 +152,45 @@ std::string change_in_words(const Decision& one) {
   return text;
 }
 
-std::string needed_in_words(const RunComparison& comparison, const std::optional<int>& repeats) {
-  if (!repeats)
+std::string changes_in_words(const std::vector<const CellComparison*>& cells) {
+  std::vector<std::string> texts;
+  for (const CellComparison* cell : cells)
+    texts.push_back(in_words(cell->key) + ": " + change_in_words(*cell));
+  return first_few(std::move(texts));
+}
+
+std::string repeats_in_words(const std::optional<int>& repeats) {
+  static_assert(k_most_repeats == 10'000);
+  return repeats ? std::to_string(*repeats) : "more than 10,000";
+}
+
+std::string needed_in_words(const RunComparison& comparison, const std::optional<int>& repeats,
+                            Reason reason) {
+  // No number of this is known if there is none, but of what is too noisy it is too large.
+  if (!repeats && reason != Reason::too_noisy)
     return "";
-  const auto count = static_cast<std::size_t>(*repeats);
+  const std::string count = repeats_in_words(repeats);
   switch (comparison.basis) {
   case Basis::two_runs:
-    return count_of(count, "process", "processes") + " of each";
-  case Basis::baseline:
-    return fmt::format("{} in the baseline (now {}) and {} (now {})",
-                       count_of(count, "run", "runs"), comparison.runs_a,
-                       count_of(count, "new run", "new runs"), comparison.runs_b);
+    return count + " processes of each";
+  case Basis::baseline: {
+    const std::string runs =
+        fmt::format("{} runs in the baseline (now {})", count, comparison.runs_a);
+    // The baseline alone shows how runs differ, so any number of new runs will do.
+    return reason == Reason::too_few_runs
+               ? runs
+               : fmt::format("{} and {} new runs (now {})", runs, count, comparison.runs_b);
+  }
   case Basis::interleaved:
-    return fmt::format("{} (now {})", count_of(count, "pair", "pairs"), comparison.runs_a);
+    return fmt::format("{} pairs (now {})", count, comparison.runs_a);
   }
   return "";
 }
 
 std::string why_in_words(const GateResult& result, const RunComparison& comparison) {
   switch (result.reason) {
-  case GateReason::none: {
-    std::vector<std::string> texts;
-    for (const CellComparison* cell : result.beyond)
-      texts.push_back(in_words(cell->key) + ": " + change_in_words(*cell));
-    return first_few(std::move(texts));
-  }
+  case GateReason::none:
+    return changes_in_words(result.beyond);
   case GateReason::other_machine: {
     std::vector<std::string> texts;
     for (const Suspect& one : result.refused)
@@ -198,6 +212,15 @@ std::string why_in_words(const GateResult& result, const RunComparison& comparis
   case GateReason::between_runs_unknown:
     return "one run on each side does not show how runs differ; use a baseline of 3 runs or more, "
            "or --interleave";
+  case GateReason::cells_beyond_limit: {
+    const std::size_t beyond = result.beyond.size();
+    return fmt::format(
+        "the mean excludes the limit, but the whole {:.0f}% interval of {} of {} {} beyond it: {}; "
+        "it takes {}",
+        100 * k_confidence, beyond, count_of(result.cells.size(), "cell", "cells"),
+        beyond == 1 ? "is" : "are", changes_in_words(result.beyond),
+        needed_in_words(comparison, result.repeats, Reason::too_noisy));
+  }
   case GateReason::too_little_power:
   case GateReason::near_the_limit:
     break;
@@ -208,7 +231,8 @@ std::string why_in_words(const GateResult& result, const RunComparison& comparis
     if (result.mean->detectable)
       text += ": these runs cannot show less than " + slowdown_in_words(*result.mean->detectable);
   }
-  if (const std::string needed = needed_in_words(comparison, result.mean->repeats); !needed.empty())
+  if (const std::string needed = needed_in_words(comparison, result.repeats, result.mean->reason);
+      !needed.empty())
     text += "; it takes " + needed;
   return text;
 }

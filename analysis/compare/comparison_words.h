@@ -32,12 +32,19 @@ std::string first_few(std::vector<std::string> cells);
 // "-3.1% (95%: -4.0% to -2.2%)", of the speed.
 std::string change_in_words(const Decision& one);
 
-// What it takes to decide it: "9 runs in the baseline (now 5) and 9 new runs (now 1)"; empty if
-// nothing is known.
-std::string needed_in_words(const RunComparison& comparison, const std::optional<int>& repeats);
+// "all_reduce, f32 sum, 1M, 8 ranks: -3.1% (95%: -4.0% to -2.2%); ...", of the first few.
+std::string changes_in_words(const std::vector<const CellComparison*>& cells);
 
-// Why a gate has its verdict: of a regression the cells that are beyond the limit on their own;
-// empty if it passed.
+// "4670", "more than 10,000" (Decision::repeats).
+std::string repeats_in_words(const std::optional<int>& repeats);
+
+// What it takes to decide what is undecided for this reason: "9 runs in the baseline (now 5) and 9
+// new runs (now 1)"; empty if more values alone do not.
+std::string needed_in_words(const RunComparison& comparison, const std::optional<int>& repeats,
+                            Reason reason);
+
+// Why a gate has its verdict, with the cells that are beyond the limit on their own; empty if it
+// passed.
 std::string why_in_words(const GateResult& result, const RunComparison& comparison);
 
 } // namespace ncclprobe::analysis::compare

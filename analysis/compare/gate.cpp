@@ -3,6 +3,7 @@
 
 #include "analysis/compare/gate.h"
 
+#include "analysis/compare/cell_tests.h"
 #include "analysis/results/bandwidth.h"
 #include "base/printable.h"
 #include "base/similar_words.h"
@@ -11,7 +12,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <functional>
+#include <iterator>
 
 namespace ncclprobe::analysis::compare {
 namespace {
@@ -112,6 +114,34 @@ std::vector<Suspect> refused_differences(const std::vector<Suspect>& suspects,
   return refused;
 }
 
+std::vector<const CellComparison*>
+slowest_first(const std::vector<const CellComparison*>& cells,
+              const std::function<bool(const CellComparison&)>& is_meant) {
+  std::vector<const CellComparison*> meant;
+  std::ranges::copy_if(cells, std::back_inserter(meant),
+                       [&](const CellComparison* cell) { return is_meant(*cell); });
+  std::ranges::stable_sort(meant, {}, &CellComparison::speed_ratio);
+  return meant;
+}
+
+// How many values decide all of these cells.
+std::optional<int> repeats_of(const std::vector<const CellComparison*>& cells,
+                              const RunComparison& comparison, const Request& request) {
+  const auto tested = std::ranges::count_if(comparison.cells, [](const CellComparison& one) { //
+    return one.adjusted_p.has_value();
+  });
+  std::optional<int> most;
+  for (const CellComparison* cell : cells) {
+    const auto needed =
+        repeats_needed(*cell, comparison.basis, cell->a_ns.size(), cell->b_ns.size(),
+                       static_cast<std::size_t>(tested), request);
+    if (!needed)
+      return std::nullopt;
+    most = std::max(most.value_or(0), *needed);
+  }
+  return most;
+}
+
 // Without the facts that differ, which come first.
 void decide_gate(GateResult& result, const RunComparison& comparison, std::size_t gates) {
   auto leave = [&](GateVerdict verdict, GateReason reason) {
@@ -130,18 +160,25 @@ void decide_gate(GateResult& result, const RunComparison& comparison, std::size_
       return leave(GateVerdict::not_comparable, GateReason::cells_not_comparable);
   if (comparison.basis == Basis::two_runs)
     return leave(GateVerdict::undecided, GateReason::between_runs_unknown);
-  result.mean = mean_of(comparison, result.cells, gates, {.difference = 1 / limit - 1});
+  const Request limit_as_request{.difference = 1 / limit - 1};
+  result.mean = mean_of(comparison, result.cells, gates, limit_as_request);
   auto is_beyond = [limit](const Decision& one) {
     return one.verdict == CellVerdict::slower && one.speed_ratio <= limit;
   };
-  for (const CellComparison* cell : result.cells)
-    if (is_beyond(*cell))
-      result.beyond.push_back(cell);
+  result.beyond = slowest_first(result.cells, is_beyond);
   if (!result.beyond.empty() || is_beyond(*result.mean))
     return leave(GateVerdict::regression, GateReason::none);
   if (result.mean->interval && result.mean->reason != Reason::too_few_runs &&
-      result.mean->interval->low > limit)
-    return leave(GateVerdict::passed, GateReason::none);
+      result.mean->interval->low > limit) {
+    result.beyond = slowest_first(result.cells, [limit](const CellComparison& one) {
+      return one.adjusted_p && one.interval->high < limit;
+    });
+    if (result.beyond.empty())
+      return leave(GateVerdict::passed, GateReason::none);
+    result.repeats = repeats_of(result.beyond, comparison, limit_as_request);
+    return leave(GateVerdict::undecided, GateReason::cells_beyond_limit);
+  }
+  result.repeats = result.mean->repeats;
   const bool sees_it = result.mean->detectable && *result.mean->detectable <= 1 / limit;
   leave(GateVerdict::undecided,
         sees_it ? GateReason::near_the_limit : GateReason::too_little_power);

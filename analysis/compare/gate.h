@@ -42,6 +42,7 @@ enum class GateReason {
   between_runs_unknown, // one run on each side
   too_little_power,     // it could not see a difference as small as the limit
   near_the_limit,       // it could, but the truth is too close to the limit
+  cells_beyond_limit,   // the mean passes, but cells seem slower than the limit
 };
 
 struct GateResult {
@@ -50,14 +51,18 @@ struct GateResult {
   std::vector<Suspect> refused;             // of other_machine
   // The geometric mean of these cells, decided for the gate's own limit.
   std::optional<Decision> mean;
-  std::vector<const CellComparison*> beyond; // cells that are slower by the limit or more
+  // Of a regression: cells that are slower by the limit or more. Of cells_beyond_limit: cells whose
+  // own 95% interval lies wholly beyond the limit. The slowest first.
+  std::vector<const CellComparison*> beyond;
   GateVerdict verdict = GateVerdict::undecided;
   GateReason reason = GateReason::none;
+  std::optional<int> repeats; // of an undecided gate, as Decision::repeats, for its own limit
 };
 
 // Regression: the mean, or a cell, is slower beyond the noise, and by the limit or more. Passed:
-// the 95% interval of the mean excludes a change as large as the limit. `vary`: kinds of facts that
-// may differ. The results point into the comparison.
+// the 95% interval of the mean excludes a change as large as the limit, and no cell contradicts it:
+// the 95% interval of a cell alone, not corrected for their number, lies wholly beyond the limit.
+// `vary`: kinds of facts that may differ. The results point into the comparison.
 std::vector<GateResult> judge_gates(const std::vector<Gate>& gates, const RunComparison& comparison,
                                     const std::vector<FactKind>& vary);
 

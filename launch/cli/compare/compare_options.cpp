@@ -13,7 +13,9 @@ constexpr const char* k_compare_about =
     "a regression. To find a regression, `compare` needs the scatter between runs: from a "
     "baseline of three runs or more (--against), or from two commands that run in turns "
     "(--interleave). In a command, {} stands for the path of its run file; without {}, -o FILE is "
-    "added at the end. Without --gate the exit code is 0 for every answer.\n\n"
+    "added at the end. Without --gate the exit code is 0 for every answer. With --against it is 12 "
+    "if "
+    "no run of the baseline matches the new one.\n\n"
     "The file of --procure names types of nodes, their prices, and the training steps that "
     "matter. A node has run files, or published = true and rates with their sources. From rates, "
     "the prediction model computes limits of its steps. examples/nodes.toml explains the keys.";
@@ -74,11 +76,12 @@ Usage compare_usage(CompareOptions& into) {
            {"ncclprobe compare --history runs/", "since when is it slower?"},
            {"ncclprobe compare run.h5 --against nightly --format junit -o result.xml"},
            {"ncclprobe compare --procure nodes.toml", "which node to buy, and at what price?"}},
-      .exits = {{base::k_exit_regression, "a gate found a regression"},
-                {base::k_exit_undecided,
-                 "a gate is not decided: its runs are too few or too noisy"},
-                {base::k_exit_not_comparable,
-                 "a gate cannot compare: another machine, wrong data, or no common cells"}},
+      .exits =
+          {{base::k_exit_regression, "a gate found a regression"},
+           {base::k_exit_undecided, "a gate is not decided: its runs are too few or too noisy"},
+           {base::k_exit_not_comparable,
+            "a gate cannot compare: another machine, wrong data, or no common cells; or no run "
+            "of the baseline matches the new one"}},
       .options = joined(
           {{repeated("sides", "RUN.h5", into.sides, text_words("run.h5"),
                      "Run files; each is compared with the first. --against: new runs, all of one "
@@ -99,7 +102,9 @@ Usage compare_usage(CompareOptions& into) {
                    "JSON files of a baseline)"),
             repeated(
                 "gate", "GATE", into.gates, gate_words(),
-                "METRIC(WORKLOAD[,SIZES]) CHANGE: how far these cells may fall behind. Metrics "
+                "METRIC(WORKLOAD[,SIZES]) CHANGE: how far these cells may fall behind. It passes "
+                "if the 95% interval of their mean excludes the limit, and no cell's own 95% "
+                "interval lies wholly beyond it. Metrics "
                 "are busbw, algbw (-3%), time and latency (+3%). Workloads are for example "
                 "all_reduce, p2p_ce and ddp_step; * is any. Sizes: 1M, 1K-64K, >=1M, >1M, <=64K "
                 "or <64K"),

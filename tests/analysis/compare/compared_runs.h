@@ -39,6 +39,39 @@ inline std::vector<ComparedRun> some_runs(int count, double percent = 0) {
   return runs;
 }
 
+// A run of several cells, with a time each.
+inline ComparedRun run_of_cells(const std::vector<double>& times_ns) {
+  ComparedRun run;
+  run.name = "run.h5";
+  for (std::size_t i = 0; i < times_ns.size(); ++i) {
+    RunCell& cell = run.cells.emplace_back();
+    cell.key.label.what = model::CollectiveLabel{};
+    cell.key.label.bytes = k_1m << i;
+    cell.key.ranks = 2;
+    cell.key.setting = "default";
+    cell.times_ns.assign(5, times_ns[i]);
+  }
+  return run;
+}
+
+// Five runs of 13 cells. The last one scatters by 4%, the others by 0.1%.
+inline std::vector<ComparedRun> runs_with_a_noisy_cell() {
+  std::vector<ComparedRun> runs;
+  for (const double percent : {-3.0, 4.0, -1.0, 5.0, -5.0}) {
+    std::vector<double> times_ns(13, 1e4 * (1 + percent / 4000));
+    times_ns.back() = 1e4 * (1 + percent / 100);
+    runs.push_back(run_of_cells(times_ns));
+  }
+  return runs;
+}
+
+// The same machine, but its noisy cell is so much slower.
+inline ComparedRun run_with_a_slower_cell(double percent) {
+  std::vector<double> times_ns(13, 1e4);
+  times_ns.back() *= 1 + percent / 100;
+  return run_of_cells(times_ns);
+}
+
 inline const CellComparison& only_cell(const RunComparison& comparison) {
   REQUIRE(comparison.cells.size() == 1);
   return comparison.cells.front();

@@ -79,6 +79,35 @@ TEST_CASE("a gate passes, fails, or is not decided") {
         GateReason::nothing_selected);
 }
 
+TEST_CASE("a gate does not pass while the whole interval of a cell is beyond its limit") {
+  auto against = [](double percent) {
+    return compare_with_baseline("b", runs_with_a_noisy_cell(), {run_with_a_slower_cell(percent)},
+                                 {});
+  };
+  const auto comparison = against(24);
+  const CellComparison& slow = comparison.cells.back();
+  REQUIRE(slow.verdict == CellVerdict::not_decided); // Holm, over 13 cells
+  REQUIRE(slow.interval->high < 0.95);
+
+  const auto gate = judged("busbw(*) -5%", comparison);
+
+  CHECK(gate.mean->interval->low > 0.95);
+  CHECK(gate.verdict == GateVerdict::undecided);
+  CHECK(gate.reason == GateReason::cells_beyond_limit);
+  REQUIRE(gate.repeats);
+  CHECK(*gate.repeats > 1);
+  CHECK_THAT(why_in_words(gate, comparison),
+             ContainsSubstring("of 1 of 13 cells is beyond it: all_reduce, f32 sum, 4G, 2 ranks: "
+                               "-19.") &&
+                 ContainsSubstring("; it takes ") && ContainsSubstring(" new runs (now 1)"));
+  // The interval only straddles the limit.
+  const auto straddling = against(8);
+  CHECK(straddling.cells.back().speed_ratio < 0.95);
+  CHECK(judged("busbw(*) -5%", straddling).verdict == GateVerdict::passed);
+  // Beyond the noise.
+  CHECK(judged("busbw(*) -5%", against(100)).verdict == GateVerdict::regression);
+}
+
 TEST_CASE("a gate refuses another NCCL, unless it may vary") {
   auto newer = run_of(6);
   newer.header.hosts[0].libraries[0].version = "2.28.9";
