@@ -35,6 +35,8 @@ Result<void> read_sizes(std::string_view text, Gate& gate) {
     NCCLPROBE_TRY_ASSIGN(gate.most_bytes, bytes_behind("<="));
   } else if (text.starts_with(">")) {
     NCCLPROBE_TRY_ASSIGN(const std::uint64_t bytes, bytes_behind(">"));
+    if (bytes == UINT64_MAX)
+      return fail(Errc::invalid_argument, "no size is above {}", bytes);
     gate.least_bytes = bytes + 1;
   } else if (text.starts_with("<")) {
     NCCLPROBE_TRY_ASSIGN(const std::uint64_t bytes, bytes_behind("<"));
@@ -47,6 +49,8 @@ Result<void> read_sizes(std::string_view text, Gate& gate) {
     gate.most_bytes = gate.least_bytes;
     if (dash != std::string_view::npos) {
       NCCLPROBE_TRY_ASSIGN(gate.most_bytes, base::parse_bytes(trimmed(text.substr(dash + 1))));
+      if (gate.most_bytes < gate.least_bytes)
+        return fail(Errc::invalid_argument, "'{}' begins above its end", text);
     }
   }
   return {};
@@ -94,12 +98,13 @@ Result<double> read_change(std::string_view text, Gate::Metric metric) {
   const bool whole =
       error == std::errc{} && end == number.data() + number.size() - 1 && *end == '%';
   if (is_bandwidth(metric)) {
-    if (!whole || positive || !(percent < 0) || !(percent > -100))
+    // A change may be too small for the ratio.
+    if (!whole || positive || !(1 + percent / 100 < 1) || !(percent > -100))
       return fail(Errc::invalid_argument, "'{}' is not how far a bandwidth may fall, such as -3%",
                   text);
     return 1 + percent / 100;
   }
-  if (!whole || !positive || !(percent > 0) || !(percent <= 1000))
+  if (!whole || !positive || !(1 + percent / 100 > 1) || !(percent <= 1000))
     return fail(Errc::invalid_argument, "'{}' is not how far a time may rise, such as +3%", text);
   return 1 / (1 + percent / 100);
 }

@@ -33,10 +33,12 @@ TEST_CASE("gates are read, and select cells") {
 }
 
 TEST_CASE("what is no gate is refused") {
-  const std::string text = GENERATE(
-      as<std::string>(), "busbw", "busbw(all_reduce) 3%", "busbw(all_reduce) +3%",
-      "time(all_reduce) -3%", "busbw() -3%", "busbw(all_reduce,big) -3%", "speed(all_reduce) -3%",
-      "busbw(all_reduce) -3", "busbw(all_reduce) -100%", "busbw(all_reduce,<0) -3%");
+  const std::string text =
+      GENERATE(as<std::string>(), "busbw", "busbw(all_reduce) 3%", "busbw(all_reduce) +3%",
+               "time(all_reduce) -3%", "busbw() -3%", "busbw(all_reduce,big) -3%",
+               "speed(all_reduce) -3%", "busbw(all_reduce) -3", "busbw(all_reduce) -100%",
+               "busbw(all_reduce,<0) -3%", "busbw(*,>18446744073709551615) -3%",
+               "busbw(*,64K-1K) -3%", "busbw(*) -1e-20%", "time(*) +1e-20%", "time(*) +nan%");
 
   const auto gate = parse_gate(text);
   REQUIRE_FALSE(gate);
