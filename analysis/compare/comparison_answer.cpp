@@ -19,6 +19,10 @@ constexpr FindingKind k_regression{
     "regression", Severity::error,
     "Regression: B is slower beyond the scatter between runs. Mean speed {change}. Cell by cell: "
     "{by_cell}."};
+constexpr FindingKind k_regression_and_improvement{
+    "regression_and_improvement", Severity::error,
+    "Regression in {slower_in}, improvement in {faster_in}, beyond the scatter between runs. Mean "
+    "speed {change}.{by_cell}"};
 constexpr FindingKind k_improvement{
     "improvement", Severity::note,
     "Improvement: B is faster beyond the scatter between runs. Mean speed {change}. Cell by cell: "
@@ -37,6 +41,29 @@ constexpr FindingKind k_wrong_data{"wrong_data", Severity::error,
                                    "Wrong data, which is never compared: {cells}."};
 constexpr FindingKind k_not_comparable{"not_comparable", Severity::warning,
                                        "Not comparable: {reasons}."};
+
+// Whether a cell or the mean has this verdict.
+bool has(const RunComparison& comparison, CellVerdict verdict) {
+  return comparison.count(verdict) > 0 ||
+         (comparison.overall && comparison.overall->verdict == verdict);
+}
+
+// "2 of 4 cells", "the mean" if no cell has this verdict.
+std::string places_in_words(const RunComparison& comparison, CellVerdict verdict, int cells) {
+  const int count = comparison.count(verdict);
+  return count == 0 ? "the mean"
+                    : fmt::format("{} of {}", count,
+                                  count_of(static_cast<std::size_t>(cells), "cell", "cells"));
+}
+
+// " Other cells: 3 no difference, 1 not decided."
+std::string rest_in_words(const RunComparison& comparison) {
+  std::vector<std::string> texts;
+  for (const CellVerdict rest : {CellVerdict::no_difference, CellVerdict::not_decided})
+    if (const int count = comparison.count(rest); count > 0)
+      texts.push_back(fmt::format("{} {}", count, in_words(rest)));
+  return texts.empty() ? "" : fmt::format(" Other cells: {}.", join(texts, ", "));
+}
 
 // "9 of 12 slower, none faster, 3 no difference"
 std::string verdicts_in_words(const RunComparison& comparison, int cells) {
@@ -60,7 +87,8 @@ std::string decided_in_words(const RunComparison& comparison, int cells) {
     return fmt::format(" in each of {} cells", cells);
   const int open = comparison.count(CellVerdict::not_decided);
   return open == 0 ? fmt::format(". All {} cells are decided one by one too", cells)
-                   : fmt::format(". Cell by cell, {} of {} are not decided", open, cells);
+                   : fmt::format(". {} of {} cells {} not decided", open, cells,
+                                 open == 1 ? "is" : "are");
 }
 
 std::string percent_text(double share) {
@@ -162,6 +190,15 @@ Finding answer_of(const RunComparison& comparison) {
              {"open", open},
              {"by_cell", verdicts_in_words(comparison, cells)}}};
   case Conclusion::regression:
+    if (has(comparison, CellVerdict::faster))
+      return {&k_regression_and_improvement,
+              {{"change", change},
+               {"slower", slower},
+               {"faster", faster},
+               {"cells", cells},
+               {"slower_in", places_in_words(comparison, CellVerdict::slower, cells)},
+               {"faster_in", places_in_words(comparison, CellVerdict::faster, cells)},
+               {"by_cell", rest_in_words(comparison)}}};
     return {&k_regression,
             {{"change", change},
              {"slower", slower},

@@ -298,6 +298,27 @@ TEST_CASE("no difference is excluded while the whole interval of a cell is beyon
   CHECK(straddling.conclusion == Conclusion::no_difference);
 }
 
+TEST_CASE("slower cells beside faster ones are a regression and an improvement") {
+  std::vector<ComparedRun> baseline;
+  for (const double shift : {0.0, 10.0, 5.0})
+    baseline.push_back(run_of_cells({1e4 + shift, 1e4 + shift, 1e4 + shift, 1e4 + shift}));
+
+  const auto both =
+      compare_with_baseline("b", baseline, {run_of_cells({5e3, 5e3, 11e3, 11e3})}, {});
+  CHECK(both.conclusion == Conclusion::regression);
+  CHECK_THAT(text_of(both), ContainsSubstring("Regression in 2 of 4 cells, improvement in 2 of 4 "
+                                              "cells, beyond the scatter between runs. Mean speed "
+                                              "+34.") &&
+                                !ContainsSubstring("B is slower"));
+  const Report report = report_of(both);
+  CHECK_THAT(written(report, Format::json),
+             ContainsSubstring(R"("id": "regression_and_improvement")"));
+  // Of equal changes, the mean shows none.
+  CHECK_THAT(
+      text_of(compare_with_baseline("b", baseline, {run_of_cells({1e4, 1e4, 1e4, 11e3})}, {})),
+      ContainsSubstring("Regression: B is slower"));
+}
+
 TEST_CASE("an answer says which side is of a model") {
   auto b = run_of(6);
   b.header.synthetic = true;
