@@ -92,6 +92,7 @@ struct RunComparison {
   Request request;
   std::string a, b; // names of the sides
   int runs_a = 1, runs_b = 1;
+  bool b_left_a = false; // a run of B was one of A, and does not count there
   bool synthetic_a = false, synthetic_b = false; // a run of that side
   std::vector<Suspect> suspects;
   std::vector<CellComparison> cells; // by key; those of only one side too

@@ -63,7 +63,17 @@ struct CellRow {
   const RunComparison* of;
   const CellComparison* cell;
   bool shows_why; // not if all rows have the same reason, which then stands below the table
+  const std::vector<GateResult>* gates;
 };
+
+// The gates of which the cell alone is beyond the limit (GateResult::beyond). Nothing if none.
+Value gates_of(const CellRow& row) {
+  std::vector<std::string> gates;
+  for (const GateResult& gate : *row.gates)
+    if (std::ranges::count(gate.beyond, row.cell) > 0)
+      gates.push_back(gate.gate.text);
+  return gates.empty() ? Value() : Value(join(gates, "; "));
+}
 
 // Of all comparable cells.
 std::optional<Reason> shared_reason(const RunComparison& comparison) {
@@ -71,8 +81,10 @@ std::optional<Reason> shared_reason(const RunComparison& comparison) {
   for (const CellComparison& one : comparison.cells)
     if (one.verdict != CellVerdict::not_comparable)
       reasons.insert(one.reason);
-  return reasons.size() == 1 && !reasons.contains(Reason::none) ? std::optional(*reasons.begin())
-                                                                : std::nullopt;
+  return reasons.size() == 1 && !reasons.contains(Reason::none) &&
+                 !reasons.contains(Reason::too_noisy) // what that takes differs from cell to cell
+             ? std::optional(*reasons.begin())
+             : std::nullopt;
 }
 
 std::string cell_text(const CellRow& row) {
@@ -150,11 +162,12 @@ TablePtr cell_table(std::vector<CellRow> rows) {
           [](const CellRow& row) {
             return row.cell->reason == Reason::none || !row.shows_why
                        ? Value()
-                       : Value(in_words(row.cell->reason));
+                       : Value(why_in_words(*row.cell, row.of->basis));
           },
-          30)
+          44)
       .if_any();
   table.add("repeats_needed", [](const CellRow& row) { return row.cell->repeats; });
+  table.add("beyond_gates", gates_of);
   return table.table();
 }
 
@@ -176,11 +189,12 @@ std::string floors_in_words(const RunComparison& comparison) {
   return join(texts, ", ");
 }
 
-std::vector<CellRow> rows_of(const RunComparison& comparison) {
+std::vector<CellRow> rows_of(const JudgedComparison& judged) {
   std::vector<CellRow> rows;
+  const RunComparison& comparison = judged.comparison;
   const bool shows_why = !shared_reason(comparison);
   for (const CellComparison& cell : comparison.cells)
-    rows.push_back({&comparison, &cell, shows_why});
+    rows.push_back({&comparison, &cell, shows_why, &judged.gates});
   return rows;
 }
 
@@ -249,7 +263,7 @@ std::vector<std::size_t> rows_to_show(const RunComparison& comparison) {
 Chart speed_chart(const RunComparison& comparison, const std::vector<std::size_t>& shown) {
   std::vector<CellRow> rows;
   for (const std::size_t i : shown)
-    rows.push_back({&comparison, &comparison.cells[i], true});
+    rows.push_back({&comparison, &comparison.cells[i], true, nullptr});
   auto family = [](const CellRow& row) {
     const CellKey& key = row.cell->key;
     return with_setting(key, cell_family(key.label, key.timing));
@@ -278,7 +292,13 @@ Report report_of(const JudgedComparison& one) {
   const RunComparison& comparison = one.comparison;
   Report report;
   Section answer{.key = "answer", .part = Section::Part::answer};
-  answer.add("A", side_text(comparison.a, comparison.runs_a), k_hang);
+  answer.add("A",
+             comparison.b_left_a
+                 ? fmt::format("{} ({}, without B, which is one of its runs)",
+                               printable(comparison.a),
+                               count_of(static_cast<std::size_t>(comparison.runs_a), "run", "runs"))
+                 : side_text(comparison.a, comparison.runs_a),
+             k_hang);
   answer.add("B", side_text(comparison.b, comparison.runs_b), k_hang);
   answer.add("Compared", basis_text(comparison.basis), k_hang);
   if (comparison.synthetic_a && comparison.synthetic_b)
@@ -288,7 +308,7 @@ Report report_of(const JudgedComparison& one) {
         Findings{"", {{&k_synthetic_side, {{"side", comparison.synthetic_a ? "A" : "B"}}}}, 0});
   answer.blocks.push_back(Findings{"Answer", answers_of(comparison), k_hang});
   const TablePtr suspects = suspect_table(comparison.suspects);
-  const TablePtr cells = cell_table(rows_of(comparison));
+  const TablePtr cells = cell_table(rows_of(one));
   const TablePtr gates = gate_table(one);
   report.sections.push_back(std::move(answer));
   if (!one.gates.empty()) {
@@ -357,7 +377,7 @@ Report comparison_report(std::shared_ptr<const std::vector<JudgedComparison>> co
     list.emplace_back(std::move(part.data));
     part.data.clear();
     append(whole, std::move(part));
-    for (const CellRow& row : rows_of(one.comparison))
+    for (const CellRow& row : rows_of(one))
       rows.push_back(row);
   }
   whole.data = {

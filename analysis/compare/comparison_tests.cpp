@@ -39,7 +39,7 @@ JUnitCase test_of(const CellComparison& cell, Basis basis, bool has_gates) {
           : is_open            ? JUnitCase::State::skipped
                                : JUnitCase::State::passed,
           std::string(base::to_string(cell.verdict)),
-          is_open ? in_words(cell.reason) : change_in_words(cell)};
+          is_open ? why_in_words(cell, basis) : change_in_words(cell)};
 }
 
 } // namespace

@@ -187,6 +187,16 @@ std::string needed_in_words(const RunComparison& comparison, const std::optional
   return "";
 }
 
+std::string why_in_words(const CellComparison& cell, Basis basis) {
+  std::string text = in_words(cell.reason);
+  if (cell.reason != Reason::too_noisy)
+    return text;
+  return text + fmt::format(": takes {} {}", repeats_in_words(cell.repeats),
+                            basis == Basis::two_runs   ? "processes"
+                            : basis == Basis::baseline ? "runs"
+                                                       : "pairs");
+}
+
 std::string why_in_words(const GateResult& result, const RunComparison& comparison) {
   switch (result.reason) {
   case GateReason::none:

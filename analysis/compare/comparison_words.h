@@ -43,6 +43,10 @@ std::string repeats_in_words(const std::optional<int>& repeats);
 std::string needed_in_words(const RunComparison& comparison, const std::optional<int>& repeats,
                             Reason reason);
 
+// "too noisy: takes 54 runs": why a cell has no verdict, with what would decide it if that differs
+// from cell to cell.
+std::string why_in_words(const CellComparison& cell, Basis basis);
+
 // Why a gate has its verdict, with the cells that are beyond the limit on their own; empty if it
 // passed.
 std::string why_in_words(const GateResult& result, const RunComparison& comparison);

@@ -16,6 +16,7 @@
 #include "launch/cli/files/report_files.h"
 #include "launch/cli/procure/procure_command.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <random>
@@ -64,10 +65,15 @@ Result<Comparisons> compare_files(const CompareOptions& options) {
     NCCLPROBE_TRY_ASSIGN(auto baseline, read_baseline(options.folder, options.against));
     take_once(baseline);
     take_once(runs);
+    bool left_baseline = false;
     for (const ComparedRun& run : runs) {
+      left_baseline =
+          left_baseline || std::ranges::count(baseline, run.run_id, &ComparedRun::run_id) > 0;
       NCCLPROBE_TRY_ASSIGN(baseline, matching(std::move(baseline), run, varied(options.vary)));
     }
-    return Comparisons{compare_with_baseline(options.against, baseline, runs, request)};
+    Comparisons all{compare_with_baseline(options.against, baseline, runs, request)};
+    all.front().b_left_a = left_baseline;
+    return all;
   }
   Comparisons all;
   for (std::size_t i = 1; i < runs.size(); ++i) {

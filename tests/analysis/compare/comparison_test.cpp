@@ -59,6 +59,38 @@ TEST_CASE("noisy runs are not decided, and the answer says how many processes wo
   CHECK(*comparison.repeats() > 6);
 }
 
+TEST_CASE("of each noisy cell the text says what it takes, also if that is too many to count") {
+  ComparedRun run;
+  for (const auto& [bytes, scatter] : {std::pair(1024, 0.3), std::pair(1 << 24, 3.0)}) {
+    RunCell& cell = run.cells.emplace_back();
+    cell.key.label.bytes = static_cast<std::uint64_t>(bytes);
+    cell.key.ranks = 2;
+    cell.key.setting = "default";
+    for (int process = 0; process < 6; ++process)
+      cell.times_ns.push_back(1e4 * std::exp(scatter * (process % 3)));
+  }
+  run.floors.assign(k_size_classes, 1.001);
+
+  const auto comparison = compare_runs(run, run, {});
+
+  REQUIRE(comparison.cells[0].repeats);
+  REQUIRE_FALSE(comparison.cells[1].repeats);
+  const std::string text = text_of(comparison);
+  const int fewer = *comparison.cells[0].repeats;
+  CHECK_THAT(text, ContainsSubstring(fmt::format("2 cells: too noisy. It takes {} to more than "
+                                                 "10,000 processes of each, depending on the cell.",
+                                                 fewer)));
+  CHECK_THAT(text, ContainsSubstring(fmt::format("too noisy: takes {} processes", fewer)) &&
+                       ContainsSubstring("too noisy: takes more than 10,000 processes"));
+  // Below "No difference" too.
+  const auto of_mean =
+      compare_with_baseline("b", runs_with_a_noisy_cell(), {run_with_a_slower_cell(8)}, {});
+  CHECK_THAT(text_of(of_mean),
+             ContainsSubstring("1 of 13 cells is not decided.") &&
+                 ContainsSubstring(fmt::format("too noisy: takes {} runs",
+                                               of_mean.cells.back().repeats.value())));
+}
+
 TEST_CASE("cells of training steps say how many ranks they have") {
   auto run_of_steps = [] {
     ComparedRun run = compared(run_of(6));

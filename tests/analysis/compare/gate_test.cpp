@@ -102,6 +102,8 @@ TEST_CASE("a gate does not pass while the whole interval of a cell is beyond its
              ContainsSubstring("of 1 of 13 cells is beyond it: all_reduce, f32 sum, 4G, 2 ranks: "
                                "-19.") &&
                  ContainsSubstring("; it takes ") && ContainsSubstring(" new runs (now 1)"));
+  CHECK_THAT(written(report_of(comparison, {"busbw(*) -5%", "time(*) +400%"}), Format::csv),
+             ContainsSubstring(",beyond_gates") && ContainsSubstring(",141,busbw(*) -5%"));
   // The interval only straddles the limit.
   const auto straddling = against(8);
   CHECK(straddling.cells.back().speed_ratio < 0.95);

@@ -17,9 +17,9 @@ GATE = "busbw(all_reduce,>=1K) -50%"
 
 
 class Compare(ProgramTest):
-    def run_named(self, name, seed):
+    def run_named(self, name, seed, **environment):
         self.run_file = self.folder / name
-        self.measure(*SYNTHETIC, "--seed", str(seed))
+        self.measure(*SYNTHETIC, "--seed", str(seed), **environment)
         return str(self.run_file)
 
     def compare(self, *arguments, code=0):
@@ -52,6 +52,10 @@ class Compare(ProgramTest):
         self.compare(*runs, "--gate", GATE, code=11)  # one run each
         self.make_baseline(3)
         self.compare(runs[1], "--against", "nightly", "--gate", GATE)
+        slow = self.run_named("slow.h5", 3, NCCLPROBE_SYNTHETIC_GB_PER_S="1")
+        self.assertIn("Regression", self.compare(slow, "--against", "nightly", "--gate", GATE, code=10))
+        done = self.run_program("compare", "1.h5", "--against", "nightly")
+        self.assertIn("nightly (2 runs, without B, which is one of its runs)", done.stdout)
         self.compare(runs[1], "--against", "nightly", "--gate", "busbw(broadcast) -3%", code=12)
         self.compare(runs[1], "--against", "nightly", "--gate", "busbw(all_reduce) 3%", code=2)
 
@@ -64,6 +68,8 @@ class Compare(ProgramTest):
         done = self.run_program("compare", str(self.run_file), "--against", "nightly")
         self.assertEqual(done.returncode, 12)
         self.assertIn("ranks", done.stderr)
+        text = " ".join(self.compare("--help").split())
+        self.assertIn("With --against it is 12 if no run of the baseline matches the new one.", text)
         missing = self.run_program("compare", str(self.run_file), "--against", "weekly")
         self.assertEqual(missing.returncode, 2)
 
