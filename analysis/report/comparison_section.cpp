@@ -168,8 +168,8 @@ TablePtr found_table(const std::vector<SettingRow>& rows) {
   return table.table();
 }
 
-// "0.42% to 115%": the smallest detectable differences of the comparisons that `is_meant` selects.
-// Empty if there are none.
+// "0.42% to 115%, depending on the cell": the smallest detectable differences of the comparisons
+// that `is_meant` selects. Empty if there are none.
 std::string detectable_range(const std::vector<SettingRow>& rows,
                              const std::function<bool(const Comparison&)>& is_meant) {
   double low = HUGE_VAL, high = 0;
@@ -183,7 +183,7 @@ std::string detectable_range(const std::vector<SettingRow>& rows,
     return "";
   std::string range = percent_above(low);
   if (std::string last = percent_above(high); last != range)
-    range += " to " + last;
+    range += fmt::format(" to {}, depending on the cell", last);
   return range;
 }
 
@@ -192,10 +192,7 @@ void add_detectable(std::vector<Block>& blocks, const std::vector<SettingRow>& r
   auto add = [&](const char* which, auto is_meant) {
     if (std::string range = detectable_range(rows, is_meant); !range.empty())
       blocks.push_back(
-          Text{"",
-               fmt::format("{}: the smallest detectable difference is {}, depending on the cell.",
-                           which, range),
-               2});
+          Text{"", fmt::format("{}: the smallest detectable difference is {}.", which, range), 2});
   };
   add("No difference", [](const Comparison& one) { return one.verdict == Verdict::no_difference; });
   add("Open, too noisy for a verdict", [](const Comparison& one) { return one.too_noisy; });

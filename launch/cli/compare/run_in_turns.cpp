@@ -18,8 +18,17 @@ namespace {
 
 constexpr std::size_t k_lines_shown = 20; // of a command that failed
 
+// " -o FILE", " --output=FILE": such a command gets a second one (command_writing).
+bool gives_output(const std::string& command) {
+  return command.find("{}") == std::string::npos &&
+         (command.find(" -o") != std::string::npos ||
+          command.find(" --output") != std::string::npos);
+}
+
 // std::system() keeps Ctrl-C from this program while the command runs; the command gets it.
-Result<void> run_command(const std::string& command, const std::filesystem::path& output) {
+// `given` is the command as the user wrote it.
+Result<void> run_command(const std::string& given, const std::string& command,
+                         const std::filesystem::path& output) {
   const int status = std::system(
       fmt::format("{{ {}\n}} > {} 2>&1", command, base::shell_word(output.string())).c_str());
   if (WIFEXITED(status) &&
@@ -31,10 +40,13 @@ Result<void> run_command(const std::string& command, const std::filesystem::path
   std::string printed;
   for (const std::string& line : base::last_lines(base::text_of(output), k_lines_shown))
     printed += "\n  " + line;
-  return fail({Errc::failed,
-               fmt::format("the command ended with {}: {}{}", how, command,
-                           printed.empty() ? "" : "; it printed:" + printed),
-               printed.empty() ? "try it alone" : ""});
+  return fail(
+      {Errc::failed,
+       fmt::format("the command ended with {}: {}{}{}", how, command,
+                   gives_output(given) ? "; it gives --output already: write {} as the path there"
+                                       : "",
+                   printed.empty() ? "" : "; it printed:" + printed),
+       printed.empty() ? "try it alone" : ""});
 }
 
 } // namespace
@@ -68,8 +80,8 @@ run_in_turns(const std::array<std::string, 2>& commands, const std::vector<bool>
       const std::filesystem::path file = run_file(static_cast<int>(pair), side);
       std::filesystem::path output = file;
       output.replace_extension(".txt");
-      NCCLPROBE_TRY(
-          run_command(command_writing(commands[static_cast<std::size_t>(side)], file), output));
+      const std::string& command = commands[static_cast<std::size_t>(side)];
+      NCCLPROBE_TRY(run_command(command, command_writing(command, file), output));
     }
   return {};
 }

@@ -107,6 +107,9 @@ class Compare(ProgramTest):
         done = self.run_program("compare", "--interleave", "echo the cause; false", "true")
         self.assertEqual(done.returncode, 2)
         self.assertIn("the cause", done.stderr)
+        done = self.run_program("compare", "--interleave", program + " -o own.h5", program)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("it gives --output already: write {} as the path there", done.stderr)
 
     def test_what_does_not_go_together_is_refused(self):
         self.assertIn("--pairs goes with --interleave", self.run_program("compare", "a", "b", "--pairs", "5").stderr)
