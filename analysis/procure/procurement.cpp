@@ -3,6 +3,7 @@
 
 #include "analysis/procure/procurement.h"
 
+#include "analysis/report/heading.h"
 #include "analysis/results/cell_summary.h"
 #include "analysis/statistics/statistics.h"
 #include "base/add_once.h"
@@ -235,6 +236,31 @@ void find_turning_prices(Procurement& all) {
     }
 }
 
+// Numbers of a model say nothing about a node that was measured.
+base::Result<void> check_origins(const std::vector<NodeType>& nodes) {
+  std::vector<std::string> synthetic, measured;
+  const NodeType* first = nullptr;
+  for (const NodeType& node : nodes) {
+    if (is_synthetic(node)) {
+      synthetic.push_back(fmt::format("'{}'", node.name));
+      first = first ? first : &node;
+    }
+    if (std::ranges::any_of(node.runs,
+                            [](const model::Run& run) { return !analysis::is_synthetic(run); }))
+      measured.push_back(fmt::format("'{}'", node.name));
+  }
+  if (synthetic.empty() || measured.empty())
+    return {};
+  return base::fail(
+      {base::Errc::invalid_argument,
+       fmt::format("{}{} {} runs of the synthetic backend, {} {} measured runs: these cannot be "
+                   "compared",
+                   first->place.empty() ? "" : first->place + ": node ",
+                   base::join(synthetic, ", "), synthetic.size() == 1 ? "has" : "have",
+                   base::join(measured, ", "), measured.size() == 1 ? "has" : "have"),
+       "measure all nodes, or none"});
+}
+
 } // namespace
 
 base::Result<void> check_inputs(const std::vector<NodeType>& nodes,
@@ -243,6 +269,7 @@ base::Result<void> check_inputs(const std::vector<NodeType>& nodes,
     return base::fail({base::Errc::invalid_argument,
                        place.empty() ? what : fmt::format("{}: {}", place, what), std::move(hint)});
   };
+  NCCLPROBE_TRY(check_origins(nodes));
   std::set<std::string> measured; // models
   for (const NodeType& node : nodes) {
     std::vector<std::string> settings;

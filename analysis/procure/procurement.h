@@ -71,9 +71,14 @@ struct Procurement {
   const Entry& entry(std::size_t node, std::size_t workload) const {
     return entries[node * workloads.size() + workload];
   }
+  // Whether its runs are of the synthetic backend.
+  bool is_synthetic(std::size_t node) const {
+    return !workloads.empty() && entry(node, 0).step.synthetic;
+  }
 };
-// Finds what is probably mistyped: a setting that no run of the node has, and a model that is
-// neither known nor measured. Errors: invalid_argument with the place and what to do.
+// Finds what cannot be compared: runs of the synthetic backend with measured ones. And what is
+// probably mistyped: a setting that no run of the node has, and a model that is neither known nor
+// measured. Errors: invalid_argument with the place and what to do.
 base::Result<void> check_inputs(const std::vector<NodeType>& nodes,
                                 const std::vector<Workload>& workloads);
 // What a workload leaves open is, on nodes that nobody measured, as the other nodes measured it.

@@ -44,6 +44,8 @@ constexpr FindingKind k_costs_less{"costs_less", Severity::note,
         "{nodes}: not measured. Figures are limits, from published or stated rates and the "
         "model of predictions. Real steps also take time for work without matrix "
         "products, so they are slower."},
+    k_synthetic_nodes{"synthetic_nodes", Severity::warning,
+                      "SYNTHETIC NUMBERS of {nodes}: they come from a model."},
     k_few_runs{"few_runs", Severity::warning,
                "{node}: the scatter between boots and machines is not in its intervals: {runs} of "
                "a step were measured, and it takes three runs."},
@@ -65,8 +67,21 @@ std::string workload_name(const Procurement& all, std::size_t workload) {
   return base::printable(all.workloads[workload].name());
 }
 
-bool any_synthetic(const Procurement& all) {
-  return std::ranges::any_of(all.entries, [](const Entry& one) { return one.step.synthetic; });
+std::string synthetic_mark(const Procurement& all, std::size_t node) {
+  return all.is_synthetic(node) ? " [SYNTHETIC]" : "";
+}
+
+// None, some or all of the nodes are of the synthetic backend.
+std::optional<Finding> synthetic_finding(const Procurement& all) {
+  std::vector<std::string> names;
+  for (std::size_t node = 0; node < all.nodes.size(); ++node)
+    if (all.is_synthetic(node))
+      names.push_back(node_name(all, node));
+  if (names.empty())
+    return std::nullopt;
+  if (names.size() == all.nodes.size())
+    return Finding{&k_synthetic_numbers};
+  return Finding{&k_synthetic_nodes, {{"nodes", base::join(names, ", ")}}};
 }
 
 // Of the mix of all workloads, or of the only one.
@@ -206,9 +221,11 @@ std::optional<double> purchase_of_gpu(const NodeType& node) {
   return node.price.purchase ? std::optional(*node.price.purchase / node.gpu.count) : std::nullopt;
 }
 
-Section dimension_section(const NodeType& node) {
-  Section section{"dimensions", fmt::format("{}: {} x {}", base::printable(node.name),
-                                            node.gpu.count, base::printable(node.gpu.name))};
+Section dimension_section(const Procurement& all, std::size_t number) {
+  const NodeType& node = all.nodes[number];
+  Section section{"dimensions",
+                  fmt::format("{}: {} x {}{}", base::printable(node.name), node.gpu.count,
+                              base::printable(node.gpu.name), synthetic_mark(all, number))};
   const GpuDimensions dimensions = dimensions_of(node.gpu, purchase_of_gpu(node));
   auto say = [&](const char* label, std::string text) {
     section.add(label, std::move(text), k_dimension_hang);
@@ -226,19 +243,23 @@ Section dimension_section(const NodeType& node) {
 Section source_section(const Procurement& all) {
   Section section{
       .key = "sources", .title = "Where the figures come from", .part = Section::Part::provenance};
-  for (const NodeType& node : all.nodes)
+  for (std::size_t i = 0; i < all.nodes.size(); ++i) {
+    const NodeType& node = all.nodes[i];
     section.add("  " + base::printable(node.name) + ": ",
                 node.published
                     ? "published and stated rates, and the model of predictions"
                     : base::printable(base::join(node.files, ", ")) +
-                          (node.setting.empty() ? "" : ", " + base::printable(node.setting)),
+                          (node.setting.empty() ? "" : ", " + base::printable(node.setting)) +
+                          synthetic_mark(all, i),
                 4);
+  }
   return section;
 }
 
 Value nodes_value(const Procurement& all) {
   List nodes;
-  for (const NodeType& node : all.nodes) {
+  for (std::size_t i = 0; i < all.nodes.size(); ++i) {
+    const NodeType& node = all.nodes[i];
     const GpuDimensions dimensions = dimensions_of(node.gpu, purchase_of_gpu(node));
     nodes.emplace_back(Object{{"name", node.name},
                               {"gpu", node.gpu.name},
@@ -246,6 +267,7 @@ Value nodes_value(const Procurement& all) {
                               {"files", node.files},
                               {"setting", node.setting},
                               {"published", node.published},
+                              {"synthetic", all.is_synthetic(i)},
                               {"price_per_hour", node.price.per_hour},
                               {"purchase", node.price.purchase},
                               {"power_price_per_kwh", node.price.per_kwh},
@@ -261,7 +283,7 @@ Value nodes_value(const Procurement& all) {
 } // namespace
 
 Report procurement_report(const Procurement& all) {
-  const bool synthetic = any_synthetic(all);
+  const std::optional<Finding> synthetic = synthetic_finding(all);
   const TablePtr entries = entry_table(all), differences = difference_table(all),
                  prices = turning_table(all);
   Report report;
@@ -271,7 +293,7 @@ Report procurement_report(const Procurement& all) {
   report.sections.push_back(
       {.key = "heading", .title = report.title, .part = Section::Part::provenance});
   if (synthetic)
-    report.sections.back().blocks.push_back(Findings{"", {{&k_synthetic_numbers}}});
+    report.sections.back().blocks.push_back(Findings{"", {*synthetic}});
   report.sections.push_back(answer_section(all));
   report.sections.push_back({"costs", "Cost at your prices", {View{cost_view(all)}}});
   report.sections.back().charts = {cost_chart(all)};
@@ -297,8 +319,8 @@ Report procurement_report(const Procurement& all) {
         {"turning_prices",
          "Price of a node at which it costs as much as the other (95% interval)",
          {View{prices}}});
-  for (const NodeType& node : all.nodes)
-    report.sections.push_back(dimension_section(node));
+  for (std::size_t node = 0; node < all.nodes.size(); ++node)
+    report.sections.push_back(dimension_section(all, node));
   report.sections.push_back(unknown_section(all));
   report.sections.push_back(
       {.key = "method",
@@ -313,7 +335,7 @@ Report procurement_report(const Procurement& all) {
   report.sections.push_back(source_section(all));
   report.data = {{"schema", "ncclprobe.procurement"},
                  {"schema_version", k_procurement_version},
-                 {"synthetic", synthetic},
+                 {"synthetic", synthetic.has_value()},
                  {"nodes", nodes_value(all)},
                  {"steps", entries},
                  {"mix", mix_table(all)},

@@ -5,6 +5,7 @@
 
 #include "analysis/predict/prediction.h"
 #include "analysis/procure/published_step.h"
+#include "analysis/report/heading.h"
 #include "analysis/results/power.h"
 #include "analysis/statistics/statistics.h"
 #include "analysis/steps/step_results.h"
@@ -41,7 +42,6 @@ struct RunPart {
   std::string step;
   std::optional<workload::StepRequest> request;
   double samples = 0;
-  bool synthetic = false;
 };
 
 // With the power of all its GPUs, unless some of them has no reading.
@@ -75,8 +75,7 @@ RunPart part_of(const RunSummary& run, const std::vector<StepResult>& results,
                 const StepResult& result) {
   RunPart part{.step = describe_step(result),
                .request = request_behind(result.step),
-               .samples = steps::samples_per_step(result.step),
-               .synthetic = run.header.synthetic || run.header.backend == "synthetic"};
+               .samples = steps::samples_per_step(result.step)};
   for (const steps::StepProcess& process : result.processes) {
     const steps::StepTimes& times = process.figures.times;
     part.processes.push_back(observation_of(run, result, process.trial, times.step_ns));
@@ -173,7 +172,6 @@ void fill_measured(StepFigure& figure, const std::vector<RunPart>& parts) {
   std::size_t processes = 0;
   const RunPart* largest = &parts.front();
   for (const RunPart& part : parts) {
-    figure.synthetic = figure.synthetic || part.synthetic;
     processes += part.processes.size();
     if (part.processes.size() > largest->processes.size())
       largest = &part;
@@ -238,7 +236,6 @@ base::Result<void> fill_predicted(StepFigure& figure, const NodeType& node,
     return base::fail(base::Errc::not_found, "predicted as {:.3f} ms, with an unknown error: {}",
                       one.step_ns / 1e6, in_words(one.why_no_interval));
   figure.origin = Origin::predicted;
-  figure.synthetic = prediction.synthetic;
   figure.source = "predicted from its runs: computing " + prediction.base.source;
   figure.request = prediction.base.request;
   figure.samples = cost_model::samples_on(prediction.base.request, figure.ranks);
@@ -270,13 +267,21 @@ Value range_value(const std::optional<Bounds>& range, double unit) {
               range->high ? Value(six_digits(*range->high / unit)) : Value()};
 }
 
+bool is_synthetic(const NodeType& node) {
+  return std::ranges::any_of(node.runs,
+                             [](const model::Run& run) { return analysis::is_synthetic(run); });
+}
+
 StepFigure step_figure(const NodeType& node, const Workload& workload) {
-  StepFigure figure{.ranks = workload.ranks > 0 ? workload.ranks : node.gpu.count};
+  StepFigure figure{.synthetic = is_synthetic(node),
+                    .ranks = workload.ranks > 0 ? workload.ranks : node.gpu.count};
   if (auto filled = fill(figure, node, workload); !filled) {
     figure.why_unknown = filled.error().text();
     return figure;
   }
   find_power(figure, node);
+  if (figure.synthetic)
+    figure.origin = Origin::synthetic;
   return figure;
 }
 

@@ -22,6 +22,7 @@ enum class Origin {
   measured,
   predicted, // by the cost model, from other steps of the node's runs
   published, // by the cost model, from published or stated rates
+  synthetic, // of runs of the synthetic backend, whether measured there or predicted from them
   unknown
 };
 
@@ -46,7 +47,7 @@ struct StepFigure {
   Origin origin = Origin::unknown;
   std::string source;      // of the time: "2 runs, 20 processes"
   std::string why_unknown; // the time
-  bool synthetic = false;
+  bool synthetic = false;  // of a node with such runs, even if the time is unknown
   int ranks = 0;
   double samples = 0;                           // of one step
   std::string step;                             // as the run describes it
@@ -68,6 +69,9 @@ struct StepFigure {
   std::optional<steps::BoundBy> bound_by;
   std::vector<std::string> notes; // figures that are not known, or only as limits
 };
+
+// Whether any of its runs is of the synthetic backend.
+bool is_synthetic(const NodeType& node);
 
 // Errors become `why_unknown`.
 StepFigure step_figure(const NodeType& node, const Workload& workload);

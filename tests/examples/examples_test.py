@@ -64,7 +64,7 @@ class Examples(ProgramTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         answer = read_json(done.stdout)
         self.assertTrue(answer["synthetic"])
-        self.assertEqual({step["from"] for step in answer["steps"]}, {"measured"})
+        self.assertEqual({step["from"] for step in answer["steps"]}, {"synthetic"})
         self.assertEqual(len(answer["turning_prices"]), 2)
 
     def test_nodes_that_nobody_measured_have_limits_with_sources(self):

@@ -349,7 +349,7 @@ TEST_CASE("tables for people have no underscores, and memory as in data sheets")
   CHECK_THAT(text, ContainsSubstring("141.00")); // of a H200
 }
 
-TEST_CASE("made-up numbers are marked wherever they appear") {
+TEST_CASE("made-up numbers are marked wherever they appear, and never called measured") {
   RunBuilder run = run_of(around(1));
   run.header.synthetic = true;
   const Report report = procurement_report(procurement_of({node_of("a", {run}, 30)}, {k_m}));
@@ -357,4 +357,48 @@ TEST_CASE("made-up numbers are marked wherever they appear") {
   CHECK(has(ids_of(report), "synthetic_numbers"));
   CHECK(json_of(report, "synthetic") == true);
   CHECK_THAT(text_of(report), ContainsSubstring("[SYNTHETIC]"));
+  CHECK_THAT(written(report, Format::csv), ContainsSubstring("a,ddp:m,synthetic,"));
+  CHECK_THAT(written(report, Format::csv), !ContainsSubstring(",measured,"));
+  CHECK_THAT(written(report, Format::json), !ContainsSubstring("\"measured\""));
+  for (const Format format : {Format::table, Format::markdown})
+    CHECK_THAT(written(report, format), !ContainsSubstring("  measured") &&
+                                            !ContainsSubstring("| measured") &&
+                                            !ContainsSubstring("\"measured\""));
+}
+
+TEST_CASE("a step that synthetic runs could not predict is marked as well") {
+  RunBuilder run = run_of(around(1));
+  run.header.backend = "synthetic";
+  const Workload other{.model = "linear:1024x4"};
+  const auto all = procurement_of({node_of("a", {run}, 30)}, {other});
+
+  REQUIRE(all.entry(0, 0).step.origin == Origin::unknown);
+  CHECK_THAT(text_of(procurement_report(all)), ContainsSubstring("SYNTHETIC NUMBERS"));
+  CHECK_THAT(written(procurement_report(all), Format::csv),
+             ContainsSubstring(all.entry(0, 0).step.why_unknown.substr(0, 20)));
+}
+
+TEST_CASE("of nodes, only those of the synthetic backend are called so") {
+  RunBuilder run = run_of(around(1));
+  run.header.synthetic = true;
+  const Report report =
+      procurement_report(procurement_of({node_of("a", {run}, 30), published_t4()}, {k_m}));
+  CHECK_THAT(text_of(report), ContainsSubstring("SYNTHETIC NUMBERS of a: "));
+}
+
+TEST_CASE("a synthetic node is not compared with a measured one") {
+  RunBuilder made_up = run_of(around(1));
+  made_up.header.synthetic = true;
+  NodeType model = node_of("model", {made_up}, 30);
+  model.place = "nodes.toml:1";
+  const NodeType real = node_of("real", {run_of(around(1))}, 30);
+
+  const auto refused = check_inputs({real, model}, {k_m});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message ==
+        "nodes.toml:1: node 'model' has runs of the synthetic backend, 'real' has measured runs: "
+        "these cannot be compared");
+  CHECK(refused.error().hint == "measure all nodes, or none");
+  CHECK_FALSE(check_inputs({node_of("both", {made_up, run_of(around(1))}, 30)}, {k_m}));
+  CHECK(check_inputs({model, published_t4()}, {k_m}));
 }

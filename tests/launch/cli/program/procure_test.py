@@ -61,6 +61,18 @@ class Procure(ProgramTest):
         self.assertIn("./run.h5 is left out: it is the same run as another file", unknown.stderr)
         self.assertIn("a: its cost is unknown:", unknown.stdout.split("\n\n")[1])
 
+    def test_a_synthetic_node_is_not_compared_with_a_measured_one(self):
+        step = '[[workload]]\nstep = "ddp:linear:256x2"\n'
+        nodes = ""
+        for backend in ("synthetic", "host"):
+            self.run_file = self.folder / f"{backend}.h5"
+            self.measure("--backend", backend, "--ranks", "2", "--workload", "ddp", "--model", "linear:256x2", "--batch", "4", "--repeat", "1",
+                         "--no-sweep", "--quiet")
+            nodes += f'[[node]]\nname = "{backend} node"\nruns = ["{backend}.h5"]\ngpu = "T4"\ngpus = 2\nprice_per_hour = 9\n'
+        refused = self.compare(nodes + step, code=2)
+        self.assertIn("'synthetic node' has runs of the synthetic backend, 'host node' has measured runs", refused.stderr)
+        self.assertEqual(refused.stdout, "")
+
     def test_every_format_has_the_limits(self):
         rows = list(csv.DictReader(io.StringIO(self.compare(T4 + STEP, "--format", "csv").stdout)))
         self.assertEqual([row["from"] for row in rows], ["published"])
