@@ -100,6 +100,7 @@ struct RunComparison {
   std::optional<Decision> overall;
   Conclusion conclusion = Conclusion::undecided;
 
+  bool is_synthetic() const { return synthetic_a || synthetic_b; }
   int count(CellVerdict verdict) const;
   // Cells that are not decided although their own 95% interval lies wholly beyond
   // Request::difference; the largest change first. A mean over many cells can hide them.

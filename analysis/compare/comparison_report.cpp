@@ -119,6 +119,7 @@ TablePtr cell_table(std::vector<CellRow> rows) {
   TableOf<CellRow> table(std::move(rows));
   table.add("a", [](const CellRow& row) { return row.of->a; });
   table.add("b", [](const CellRow& row) { return row.of->b; });
+  table.add("synthetic", [](const CellRow& row) { return row.of->is_synthetic(); });
   add_label(table,
             [](const CellRow& row) -> const model::CellLabel& { return row.cell->key.label; });
   table.add("ranks", [](const CellRow& row) {
@@ -345,7 +346,7 @@ Report report_of(const JudgedComparison& one) {
                  {"b", comparison.b},
                  {"runs_a", comparison.runs_a},
                  {"runs_b", comparison.runs_b},
-                 {"synthetic", comparison.synthetic_a || comparison.synthetic_b},
+                 {"synthetic", comparison.is_synthetic()},
                  {"difference", comparison.request.difference},
                  {"conclusion", comparison.conclusion},
                  {"repeats_needed", comparison.repeats()},

@@ -48,7 +48,11 @@ std::vector<JUnitSuite> comparison_tests(const std::vector<JudgedComparison>& co
   std::vector<JUnitSuite> suites;
   for (const JudgedComparison& one : comparisons) {
     const RunComparison& comparison = one.comparison;
-    JUnitSuite suite{"ncclprobe compare: " + comparison.a + " with " + comparison.b, {}};
+    JUnitSuite suite{"ncclprobe compare: " + comparison.a + " with " + comparison.b};
+    if (comparison.is_synthetic()) {
+      suite.name += " [SYNTHETIC]";
+      suite.properties.emplace_back("synthetic", "true");
+    }
     for (const GateResult& gate : one.gates)
       suite.cases.push_back(test_of(gate, comparison));
     if (one.gates.empty())

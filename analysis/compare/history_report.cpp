@@ -48,6 +48,7 @@ TablePtr change_table(const History& history) {
       .titled("since")
       .left();
   table.add("run", [](const ChangeRow& row) { return run_of(row).name; }).titled("run").left(30);
+  table.add("synthetic", [](const ChangeRow& row) { return run_of(row).synthetic; });
   table.add("speed_ratio", [](const ChangeRow& row) { return six_digits(row.change->speed_ratio); })
       .titled("speed", {Unit::ratio, 3});
   table.add("interval", [](const ChangeRow& row) { return interval_value(row.change->interval); })
@@ -78,6 +79,7 @@ TablePtr value_table(const History& history) {
   table.add("series", [](const ValueRow& row) { return series_name(*row.series); });
   table.add("run", [run](const ValueRow& row) { return run(row).name; });
   table.add("started_utc", [run](const ValueRow& row) { return run(row).started_utc; });
+  table.add("synthetic", [run](const ValueRow& row) { return run(row).synthetic; });
   table.add("time_ns",
             [](const ValueRow& row) { return six_digits(row.series->times_ns[row.index]); });
   return table.table();
@@ -101,7 +103,8 @@ Report history_report(std::shared_ptr<const History> history) {
                fmt::format("{} with another GPU, fabric, number of ranks or NCCL than the last",
                            count_of(history->other_runs, "run", "runs")),
                10);
-  if (std::ranges::any_of(history->runs, &ComparedRun::synthetic))
+  const bool synthetic = std::ranges::any_of(history->runs, &ComparedRun::synthetic);
+  if (synthetic)
     answer.blocks.push_back(Findings{"", {{&k_synthetic_numbers}}, 0});
   const auto changed = std::ranges::count_if(
       history->series, [](const HistorySeries& one) { return !one.changes.empty(); });
@@ -124,9 +127,13 @@ Report history_report(std::shared_ptr<const History> history) {
     report.sections.push_back({"changes",
                                "Changes: speed from this run on, relative to before",
                                {View{.table = changes, .most_rows = k_rows_shown}}});
-  report.data = {
-      {"schema", "ncclprobe.history"},     {"schema_version", 1}, {"runs", history->runs.size()},
-      {"other_runs", history->other_runs}, {"changes", changes},  {"values", values}};
+  report.data = {{"schema", "ncclprobe.history"},
+                 {"schema_version", 1},
+                 {"synthetic", synthetic},
+                 {"runs", history->runs.size()},
+                 {"other_runs", history->other_runs},
+                 {"changes", changes},
+                 {"values", values}};
   report.rows = values;
   report.figures.push_back(std::move(history));
   return report;

@@ -39,6 +39,16 @@ auto count(const JUnitSuite& suite, JUnitCase::State state) {
   return std::ranges::count(suite.cases, state, &JUnitCase::state);
 }
 
+std::string properties_of(const JUnitSuite& suite) {
+  if (suite.properties.empty())
+    return "";
+  std::string text = "    <properties>\n";
+  for (const auto& [name, value] : suite.properties)
+    text += fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", attribute(name),
+                        attribute(value));
+  return text + "    </properties>\n";
+}
+
 std::string text_of(const JUnitCase& one, const std::string& suite) {
   std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\"", attribute(suite),
                                  attribute(one.name));
@@ -65,6 +75,7 @@ std::string write_junit(const std::vector<JUnitSuite>& suites) {
                        attribute(suite.name), suite.cases.size(),
                        count(suite, JUnitCase::State::failed),
                        count(suite, JUnitCase::State::skipped));
+    out += properties_of(suite);
     for (const JUnitCase& one : suite.cases)
       out += text_of(one, suite.name);
     out += "  </testsuite>\n";

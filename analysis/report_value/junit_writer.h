@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 // Results as JUnit's XML, which GitHub, GitLab and Jenkins show as tests. Elements and attributes
@@ -18,7 +19,8 @@ struct JUnitCase {
 };
 struct JUnitSuite {
   std::string name;
-  std::vector<JUnitCase> cases;
+  std::vector<JUnitCase> cases = {};
+  std::vector<std::pair<std::string, std::string>> properties = {}; // names and values
 };
 
 std::string write_junit(const std::vector<JUnitSuite>& suites);
