@@ -29,6 +29,7 @@ function findings_of(block: FindingsBlock, is_answer: boolean): HTMLElement {
     if (last && /^\[[A-Z]+\]$/.test(one.text)) last.append(" " + one.text); // a mark of the sentence before
     else made.push(finding_of(one, is_answer));
   }
+  if (block.section && block.more) made.push(html("p", {}, html("a", { href: `#${block.section}` }, block.more)));
   return html("div", { class: kind }, label, ...made);
 }
 

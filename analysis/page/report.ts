@@ -18,6 +18,8 @@ export interface Finding {
 export interface FindingsBlock {
   kind: "findings";
   label: string;
+  section?: string; // with more
+  more?: string; // the text of the link to it
   findings: Finding[];
 }
 export interface CodeBlock {

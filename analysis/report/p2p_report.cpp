@@ -6,6 +6,7 @@
 #include "analysis/p2p/p2p_verdict.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
+#include "analysis/report/outcome_section.h"
 #include "analysis/report/p2p_tables.h"
 #include "analysis/report/problems.h"
 #include "base/described.h"
@@ -362,7 +363,7 @@ Report p2p_report(const RunSummary& run) {
   const std::vector<Outlier> slow_pairs = outliers(*found);
   Object about = described_with(static_cast<const model::RunHeader&>(run.header),
                                 {{"finished_trials", run.trials.size()}});
-  Report report{.sections = {heading_section(run), wrong_data_section(run),
+  Report report{.sections = {heading_section(run), wrong_data_section(run), failure_section(run),
                              p2p_answer(run, *found, slow_pairs, beyond.size())},
                 .data = {{"schema", "ncclprobe.p2p"},
                          {"schema_version", k_p2p_report_version},

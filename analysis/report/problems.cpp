@@ -229,44 +229,6 @@ bool began_with_nccl(const TrialRecord& trial) {
   });
 }
 
-// What the reader can do. Only advice that holds for any cause, or that the evidence supports.
-std::string advice(const TrialRecord& trial, std::string_view backend) {
-  bool nvidia = backend == "nvidia";
-  std::string speak =
-      nvidia && began_with_nccl(trial) && !output_contains(trial, "NCCL INFO")
-          ? "Run this setting alone with NCCL_DEBUG=INFO in the environment: NCCL's "
-            "messages are then stored with the trial."
-          : "";
-  switch (trial.outcome.kind) {
-  case OutcomeKind::crashed:
-    if (died_of(trial, "signal 9 "))
-      return "Signal 9 comes from outside: look in dmesg for the kernel's out-of-memory killer, or "
-             "for who killed it.";
-    if (died_of(trial, "signal 7 "))
-      return "Signal 7 is most often a full /dev/shm: check `df /dev/shm` (containers: "
-             "--shm-size).";
-    return speak;
-  case OutcomeKind::timed_out:
-    if (trial.outcome.reason.find("probable cause: ") != std::string::npos &&
-        trial.outcome.reason.find("probable cause: unknown") == std::string::npos)
-      return speak; // the cause is known
-    if (!came_equally_far(trial))
-      return "Look at the ranks that did not get as far as the others. " + speak;
-    return fmt::format("All ranks got equally far: either they hang there, or {} is too short. {}",
-                       in_a_cell(trial) ? "--cell-timeout" : "--startup-timeout", speak);
-  case OutcomeKind::failed:
-    return speak;
-  case OutcomeKind::wrong_data:
-    return "Do not use this setting. Repeat it alone; if the default is wrong too, suspect the "
-           "hardware.";
-  case OutcomeKind::ok:
-  case OutcomeKind::skipped:
-  case OutcomeKind::not_run:
-    return "";
-  }
-  return "";
-}
-
 void add_group(std::vector<Block>& blocks, const std::vector<const TrialRecord*>& group,
                std::string_view backend) {
   const TrialRecord& first = *group.front();
@@ -349,6 +311,43 @@ TablePtr problems_table(const model::Run& run) {
 
 } // namespace
 
+std::string advice(const model::TrialRecord& trial, std::string_view backend) {
+  bool nvidia = backend == "nvidia";
+  std::string speak =
+      nvidia && began_with_nccl(trial) && !output_contains(trial, "NCCL INFO")
+          ? "Run this setting alone with NCCL_DEBUG=INFO in the environment: NCCL's "
+            "messages are then stored with the trial."
+          : "";
+  switch (trial.outcome.kind) {
+  case OutcomeKind::crashed:
+    if (died_of(trial, "signal 9 "))
+      return "Signal 9 comes from outside: look in dmesg for the kernel's out-of-memory killer, or "
+             "for who killed it.";
+    if (died_of(trial, "signal 7 "))
+      return "Signal 7 is most often a full /dev/shm: check `df /dev/shm` (containers: "
+             "--shm-size).";
+    return speak;
+  case OutcomeKind::timed_out:
+    if (trial.outcome.reason.find("probable cause: ") != std::string::npos &&
+        trial.outcome.reason.find("probable cause: unknown") == std::string::npos)
+      return speak; // the cause is known
+    if (!came_equally_far(trial))
+      return "Look at the ranks that did not get as far as the others. " + speak;
+    return fmt::format("All ranks got equally far: either they hang there, or {} is too short. {}",
+                       in_a_cell(trial) ? "--cell-timeout" : "--startup-timeout", speak);
+  case OutcomeKind::failed:
+    return speak;
+  case OutcomeKind::wrong_data:
+    return "Do not use this setting. Repeat it alone; if the default is wrong too, suspect the "
+           "hardware.";
+  case OutcomeKind::ok:
+  case OutcomeKind::skipped:
+  case OutcomeKind::not_run:
+    return "";
+  }
+  return "";
+}
+
 Section wrong_data_section(const model::Run& run) {
   Section section{.key = "wrong_data", .part = Section::Part::answer};
   bool collective = false;
@@ -384,14 +383,11 @@ Section wrong_data_section(const model::Run& run) {
   return section;
 }
 
-Report problem_report(const model::Run& run) {
-  Report report{.data = {{"problems", problems_table(run)}}};
-  std::vector<std::vector<const TrialRecord*>> groups;
-  std::size_t trials = 0;
+std::vector<ProblemGroup> problem_groups(const model::Run& run) {
+  std::vector<ProblemGroup> groups;
   for (const TrialRecord& trial : run.trials) {
     if (!has_problem(trial))
       continue;
-    ++trials;
     auto same = std::find_if(groups.begin(), groups.end(),
                              [&](const auto& group) { return same_end(*group.front(), trial); });
     if (same == groups.end())
@@ -399,9 +395,18 @@ Report problem_report(const model::Run& run) {
     else
       same->push_back(&trial);
   }
+  return groups;
+}
+
+Report problem_report(const model::Run& run) {
+  Report report{.data = {{"problems", problems_table(run)}}};
+  const auto groups = problem_groups(run);
   if (groups.empty())
     return report;
-  Section section{"problems",
+  std::size_t trials = 0;
+  for (const auto& group : groups)
+    trials += group.size();
+  Section section{k_problem_section,
                   fmt::format("Problems in {} of {}{}", trials,
                               count_of(run.trials.size(), "trial", "trials"), synthetic_mark(run))};
   for (const auto& group : groups)

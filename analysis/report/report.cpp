@@ -9,6 +9,7 @@
 #include "analysis/report/launch_section.h"
 #include "analysis/report/library_section.h"
 #include "analysis/report/nccl_section.h"
+#include "analysis/report/outcome_section.h"
 #include "analysis/report/p2p_report.h"
 #include "analysis/report/power_section.h"
 #include "analysis/report/price_section.h"
@@ -61,6 +62,7 @@ Report whole_report(const RunSummary& run, std::optional<double> price_per_gpu,
   report.rows = cell_table(*figures);
   append(report, run_heading(run));
   report.sections.push_back(wrong_data_section(run));
+  report.sections.push_back(outcome_section(*figures));
   append(report, replay_report(*figures));
   append(report, verdict_report(*figures));
   append(report, result_report(*figures));
@@ -94,6 +96,7 @@ Report brief_report(const RunSummary& run) {
   report.figures.push_back(figures);
   report.rows = cell_table(*figures);
   report.sections.push_back(wrong_data_section(run));
+  report.sections.push_back(outcome_section(*figures));
   append(report, replay_report(*figures));
   append(report, verdict_report(*figures));
   report.sections.push_back(outlook_section(*figures));

@@ -35,18 +35,6 @@ std::string counts_text(const Verdicts& verdicts, bool of_pairs, Count count) {
   return range_text(low, high);
 }
 
-std::string floor_text(const NoiseFloors& floors) {
-  static constexpr std::array<std::string_view, k_size_classes> k_names{
-      "up to 64K", "above 64K up to 4M", "above 4M"};
-  std::vector<std::string> parts;
-  for (std::size_t c = 0; c < k_size_classes; ++c)
-    if (const auto& floor = floors[c])
-      parts.push_back(
-          fmt::format("{} {} ({})", percent_above(floor->ratio), k_names[c],
-                      count_of(static_cast<std::size_t>(floor->cells), "cell", "cells")));
-  return join(parts, ", ");
-}
-
 bool any_throttled(const Verdicts& verdicts) {
   return std::any_of(verdicts.comparisons.begin(), verdicts.comparisons.end(),
                      [](const Comparison& one) { return one.throttled; });
@@ -203,6 +191,18 @@ std::string arms_text(const std::vector<ArmComparison>& arms, const NoiseFloors&
 }
 
 } // namespace
+
+std::string floor_text(const NoiseFloors& floors) {
+  static constexpr std::array<std::string_view, k_size_classes> k_names{
+      "up to 64K", "above 64K up to 4M", "above 4M"};
+  std::vector<std::string> parts;
+  for (std::size_t c = 0; c < k_size_classes; ++c)
+    if (const auto& floor = floors[c])
+      parts.push_back(
+          fmt::format("{} {} ({})", percent_above(floor->ratio), k_names[c],
+                      count_of(static_cast<std::size_t>(floor->cells), "cell", "cells")));
+  return join(parts, ", ");
+}
 
 std::vector<Finding> answer(const std::vector<SettingVerdict>& settings, const Verdicts& verdicts) {
   if (settings.empty())

@@ -55,6 +55,9 @@ inline constexpr FindingKind k_not_steady{
                             "GPUs ran slower than asked for (throttled) in some processes: "
                             "verdicts marked * compare such cells."};
 
+// "44% up to 64K (12 cells), 0.83% above 4M (9 cells)"; empty if none is known.
+std::string floor_text(const NoiseFloors& floors);
+
 // "Keep the defaults" is a normal answer. But if most comparisons would have missed a large
 // difference, the answer is "Too noisy to tell". Empty if no setting was compared.
 std::vector<Finding> answer(const std::vector<SettingVerdict>& settings, const Verdicts& verdicts);

@@ -33,6 +33,8 @@ void add_text(PageData& data, const Text& text) {
 
 void add_findings(PageData& data, const Findings& findings) {
   data.field("kind", "findings").field("label", trimmed(findings.label));
+  if (!findings.more.section.empty())
+    data.field("section", findings.more.section).field("more", printable(findings.more.text));
   data.key("findings").open('[');
   for (const Finding& one : findings.all)
     data.open('{')

@@ -109,7 +109,7 @@ void write_csv(const Report& report, const Sink& sink) {
 std::string write_markdown(const Report& report) {
   std::string out;
   for (const Section& section : report.sections) {
-    if (section.title.empty() && section.blocks.empty())
+    if (section.only_on_pages || (section.title.empty() && section.blocks.empty()))
       continue;
     if (!out.empty())
       out += "\n";

@@ -137,7 +137,9 @@ std::string in_words(const std::vector<Finding>& findings) {
 
 std::vector<const Finding*> findings(const Report& report) {
   std::vector<const Finding*> all;
-  for (const Section& section : report.sections)
+  for (const Section& section : report.sections) {
+    if (section.only_on_pages)
+      continue;
     for (const Block& block : section.blocks)
       if (const auto* found = std::get_if<Findings>(&block))
         for (const Finding& one : found->all)
@@ -145,6 +147,7 @@ std::vector<const Finding*> findings(const Report& report) {
                 return other->kind == one.kind && other->values == one.values;
               }))
             all.push_back(&one);
+  }
   return all;
 }
 

@@ -177,11 +177,16 @@ struct Finding {
 std::string in_words(const Finding& finding);
 std::string in_words(std::string_view sentence, const Object& values);
 std::string in_words(const std::vector<Finding>& findings);
-// Several findings in one paragraph, as a Text.
+// Several findings in one paragraph, as a Text. Pages link to a section with more.
+struct Link {
+  std::string section; // its key; empty: no link
+  std::string text = {};
+};
 struct Findings {
   std::string label;
   std::vector<Finding> all;
   int hang = 0;
+  Link more = {};
 };
 
 // Lines to copy, unchanged.
@@ -255,6 +260,8 @@ struct Section {
   Part part = Part::figures;
   std::vector<Chart> charts = {}; // of what the blocks say
   std::vector<EventChart> timelines = {};
+  // Only for writers with an order of their own: what a text says elsewhere at its beginning.
+  bool only_on_pages = false;
 
   void add(std::string label, std::string text, int hang_of_text) {
     blocks.push_back(Text{std::move(label), std::move(text), hang_of_text});

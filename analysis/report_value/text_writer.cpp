@@ -253,7 +253,7 @@ std::string text_of(const Block& block, int columns) {
 std::string write_text(const Report& report, int columns) {
   std::string out;
   for (const Section& section : report.sections) {
-    if (section.title.empty() && section.blocks.empty())
+    if (section.only_on_pages || (section.title.empty() && section.blocks.empty()))
       continue;
     if (!out.empty())
       out += "\n";
