@@ -35,6 +35,17 @@ ComparedRun compared_run(const RunSummary& run, std::string name) {
   return out;
 }
 
+RunSource source_of(const ComparedRun& run, std::string side) {
+  return {.side = std::move(side),
+          .file = printable(run.name),
+          .run_id = printable(run.run_id),
+          .started_utc = printable(run.started_utc),
+          .ranks = printable(value_of(run.facts, FactKind::ranks)),
+          .backend = printable(value_of(run.facts, FactKind::backend)),
+          .ncclprobe = printable(value_of(run.facts, FactKind::ncclprobe)),
+          .synthetic = run.synthetic};
+}
+
 std::vector<std::string> leave_out_copies(std::vector<ComparedRun>& runs) {
   std::vector<std::string> left_out;
   std::vector<ComparedRun> kept;

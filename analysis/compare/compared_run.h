@@ -47,6 +47,15 @@ struct ComparedRun {
 };
 NCCLPROBE_FIELDS(ComparedRun, name, run_id, started_utc, synthetic, facts, cells, floors)
 
+// A run, for the provenance of a comparison.
+struct RunSource {
+  std::string side; // "A"; empty in a history
+  std::string file, run_id, started_utc;
+  std::string ranks, backend, ncclprobe; // empty if unknown
+  bool synthetic = false;
+};
+RunSource source_of(const ComparedRun& run, std::string side);
+
 ComparedRun compared_run(const RunSummary& run, std::string name);
 
 // Keeps the first of several copies of a run, by run id. Returns a sentence for each copy.

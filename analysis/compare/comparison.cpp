@@ -197,6 +197,10 @@ RunComparison finished(RunComparison comparison, const Runs& a, const Runs& b) {
   comparison.runs_b = static_cast<int>(b.size());
   comparison.synthetic_a = is_synthetic(a);
   comparison.synthetic_b = is_synthetic(b);
+  for (const ComparedRun* run : a)
+    comparison.sources.push_back(source_of(*run, "A"));
+  for (const ComparedRun* run : b)
+    comparison.sources.push_back(source_of(*run, "B"));
   comparison.suspects = suspects(facts_of(a), facts_of(b), comparison.basis == Basis::baseline);
   comparison.cells = cells_of(a, b, comparison.basis);
   test_cells(comparison.cells, comparison.basis, a.front()->cells, b.front()->cells);

@@ -94,6 +94,7 @@ struct RunComparison {
   int runs_a = 1, runs_b = 1;
   bool b_left_a = false; // a run of B was one of A, and does not count there
   bool synthetic_a = false, synthetic_b = false; // a run of that side
+  std::vector<RunSource> sources;                // the runs of A, then those of B
   std::vector<Suspect> suspects;
   std::vector<CellComparison> cells; // by key; those of only one side too
   // Geometric mean over all comparable cells. Absent for two_runs, and without such cells.

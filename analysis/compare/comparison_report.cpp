@@ -5,10 +5,12 @@
 
 #include "analysis/compare/comparison_answer.h"
 #include "analysis/compare/comparison_words.h"
+#include "analysis/compare/provenance.h"
 #include "analysis/report/cell_name.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/label_columns.h"
 #include "analysis/report/label_words.h"
+#include "base/version.h"
 
 #include <algorithm>
 #include <array>
@@ -341,12 +343,16 @@ Report report_of(const JudgedComparison& one) {
   left_out.add_each("Left out", left_out_in_words(comparison), k_hang);
   if (!left_out.blocks.empty())
     report.sections.push_back(std::move(left_out));
+  report.sections.push_back(comparison_method(comparison));
+  report.sections.push_back(source_section(comparison.sources));
   report.data = {{"basis", comparison.basis},
                  {"a", comparison.a},
                  {"b", comparison.b},
                  {"runs_a", comparison.runs_a},
                  {"runs_b", comparison.runs_b},
                  {"synthetic", comparison.is_synthetic()},
+                 {"sources", source_table(comparison.sources)},
+                 {"compared_by", base::version_and_build()},
                  {"difference", comparison.request.difference},
                  {"conclusion", comparison.conclusion},
                  {"repeats_needed", comparison.repeats()},

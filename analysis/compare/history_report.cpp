@@ -4,9 +4,11 @@
 #include "analysis/compare/history_report.h"
 
 #include "analysis/compare/comparison_words.h"
+#include "analysis/compare/provenance.h"
 #include "analysis/report/heading.h"
 #include "analysis/report/label_words.h"
 #include "analysis/verdict/verdict.h"
+#include "base/version.h"
 
 #include <algorithm>
 
@@ -127,11 +129,18 @@ Report history_report(std::shared_ptr<const History> history) {
     report.sections.push_back({"changes",
                                "Changes: speed from this run on, relative to before",
                                {View{.table = changes, .most_rows = k_rows_shown}}});
+  std::vector<RunSource> sources;
+  for (const ComparedRun& run : history->runs)
+    sources.push_back(source_of(run, ""));
+  report.sections.push_back(history_method());
+  report.sections.push_back(source_section(sources));
   report.data = {{"schema", "ncclprobe.history"},
                  {"schema_version", 1},
                  {"synthetic", synthetic},
                  {"runs", history->runs.size()},
                  {"other_runs", history->other_runs},
+                 {"sources", source_table(sources)},
+                 {"compared_by", base::version_and_build()},
                  {"changes", changes},
                  {"values", values}};
   report.rows = values;

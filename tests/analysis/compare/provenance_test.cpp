@@ -48,3 +48,33 @@ TEST_CASE("synthetic numbers are marked in JUnit") {
   CHECK_THAT(junit_of(compare_runs(measured[0], measured[1], {})),
              !ContainsSubstring("<propert") && !ContainsSubstring("SYNTHETIC"));
 }
+
+TEST_CASE("a page of a comparison ends with its method and its runs") {
+  const auto runs = some_runs(2);
+  const Report report = report_of(compare_runs(runs[0], runs[1], {}));
+  const std::string page = written(report, Format::html);
+  CHECK_THAT(page,
+             ContainsSubstring("Welch's t-test") && ContainsSubstring("A/A noise floor") &&
+                 ContainsSubstring("[\"A\",\"run-0-0\",\"run-0-0\",\"2026-03-01T12:00:00Z\"") &&
+                 ContainsSubstring("Compared by ncclprobe "));
+  REQUIRE(report.sections.size() > 2);
+  CHECK(report.sections.back().part == Section::Part::provenance);
+  CHECK((report.sections.end() - 2)->part == Section::Part::method);
+  CHECK_THAT(written(report, Format::table), !ContainsSubstring("Compared by"));
+  CHECK_THAT(written(report, Format::json), ContainsSubstring("\"compared_by\": "));
+}
+
+TEST_CASE("the method on a page is that of its comparison") {
+  const auto baseline = some_runs(4), runs = some_runs(3, 5);
+  auto page_of = [](const RunComparison& comparison) {
+    return written(report_of(comparison), Format::html);
+  };
+  CHECK_THAT(page_of(compare_with_baseline("nightly", baseline, runs, {})),
+             ContainsSubstring("runs of the baseline, whose scatter"));
+  CHECK_THAT(page_of(compare_pairs("a", some_runs(3), "b", runs, {})),
+             ContainsSubstring("a pair of runs that took turns"));
+  const Report history = history_of_runs(baseline);
+  CHECK_THAT(written(history, Format::html),
+             ContainsSubstring("permutation test") && ContainsSubstring("run-0-3"));
+  CHECK(history.sections.back().key == "sources");
+}
