@@ -22,17 +22,19 @@ int ranks_per_host(const model::Run& run) {
 }
 
 // None of the collectives that the step needs.
-base::Error nothing_measured(const workload::StepRequest& request, const std::vector<int>& ranks) {
+base::Error nothing_measured(const workload::StepRequest& request, const std::vector<int>& ranks,
+                             bool of_nodes_file) {
   std::vector<std::string> names;
   for (model::Collective one : cost_model::collectives_of(request, ranks.front()))
     names.emplace_back(model::to_string(one));
-  return {base::Errc::not_found,
-          fmt::format("this run has no {} of two sizes or more on two ranks or more",
-                      names.empty() ? "collective" : base::join(names, ", ")),
-          fmt::format("measure {} and add that run with --also: ncclprobe run --collectives {} "
-                      "--sizes 1M:1G",
-                      names.size() > 1 ? "them" : "it",
-                      names.empty() ? "all_reduce" : base::join(names, ","))};
+  return {
+      base::Errc::not_found,
+      fmt::format("this run has no {} of two sizes or more on two ranks or more",
+                  names.empty() ? "collective" : base::join(names, ", ")),
+      fmt::format("measure {} and add that run {}: ncclprobe run --collectives {} --sizes 1M:1G",
+                  names.size() > 1 ? "them" : "it",
+                  of_nodes_file ? "to the runs of the node" : "with --also",
+                  names.empty() ? "all_reduce" : base::join(names, ","))};
 }
 
 } // namespace
@@ -56,7 +58,7 @@ base::Result<Prediction> predict(const model::Run& run, const PredictionRequest&
   const cost_model::TransferCosts transfers(points, out.ranks_per_node);
   NCCLPROBE_TRY_ASSIGN(out.base, base_of(run, results, request));
   if (transfers.rank_errors().empty())
-    return base::fail(nothing_measured(out.base.request, request.ranks));
+    return base::fail(nothing_measured(out.base.request, request.ranks, request.of_nodes_file));
   out.models = cost_model::collective_models(points);
   out.loggp = cost_model::loggp_models(points, single);
   out.left_out = cost_model::left_out(out.models);

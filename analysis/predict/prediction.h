@@ -25,6 +25,7 @@ struct PredictionRequest {
   std::optional<cost_model::Stated> flops_per_s; // of one rank, as the user states it
   std::uint64_t sequence = 0;                    // 0: that of the run, else the model's default
   bool says_batch = false;                       // `say` sets the batch
+  bool of_nodes_file = false; // hints name keys of a file of nodes, not options of predict
   // Applies the user's options of the step; everything else is as the run measured it.
   std::function<void(workload::StepRequest&)> say = [](workload::StepRequest&) {};
 };

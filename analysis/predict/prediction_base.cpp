@@ -124,11 +124,11 @@ base::Result<cost_model::StepBase> stated_step(const PredictionRequest& request,
   request.say(step);
   if (measured.size() != 1 && !request.says_batch && step.pattern != model::StepPattern::ddp &&
       step.pattern != model::StepPattern::fsdp)
-    return base::fail(
-        base::Error{Errc::invalid_argument,
-                    fmt::format("the communication of {} depends on the samples per step",
-                                model::to_string(step.pattern)),
-                    "give their number: --batch"});
+    return base::fail(base::Error{
+        Errc::invalid_argument,
+        fmt::format("the communication of {} depends on the samples per step",
+                    model::to_string(step.pattern)),
+        request.of_nodes_file ? "give batch of the workload" : "give their number: --batch"});
   const cost_model::StatedCompute compute =
       request.compute ? *request.compute : cost_model::stated_at_rate(step, *request.flops_per_s);
   std::vector<MeasuredRates> rates;
@@ -168,10 +168,11 @@ base::Result<cost_model::StepBase> base_of(const model::Run& run,
     std::string steps;
     for (const StepRequest& one : measured)
       steps += (steps.empty() ? "" : "; ") + describe(one);
-    return base::fail(
-        base::Error{Errc::invalid_argument,
-                    fmt::format("{} kinds of steps of this run match: {}", measured.size(), steps),
-                    "select one with --workload, --batch, --type and so on"});
+    return base::fail(base::Error{
+        Errc::invalid_argument,
+        fmt::format("{} kinds of steps of this run match: {}", measured.size(), steps),
+        request.of_nodes_file ? "select one with batch, sequence and type of the workload"
+                              : "select one with --workload, --batch, --type and so on"});
   }
   if (measured.size() == 1)
     if (auto base = cost_model::measured_base(run, results, measured.front(), INT32_MAX))
@@ -192,9 +193,11 @@ base::Result<cost_model::StepBase> base_of(const model::Run& run,
            "this run has no such step of {}, and no step of another model from which to take "
            "the rate of matrix products of this type",
            base::printable(model.name)),
-       "give --forward and --backward, or --tflops and --batch, or measure it: ncclprobe run "
-       "--workload ddp --model " +
-           request.model});
+       fmt::format("{}: ncclprobe run --workload ddp --model {}",
+                   request.of_nodes_file
+                       ? "measure it and add that run to the runs of the node"
+                       : "give --forward and --backward, or --tflops and --batch, or measure it",
+                   request.model)});
 }
 
 } // namespace ncclprobe::analysis

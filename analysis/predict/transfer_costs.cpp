@@ -100,8 +100,8 @@ TransferCosts::of(const Transfer& transfer, const std::optional<InterNode>& inte
                                 : fmt::format("{} was measured on {} ranks, but nowhere at two "
                                               "sizes that NCCL ran the same way",
                                               name, fmt::join(few->second, ", ")),
-                            fmt::format("measure sizes and add that run with --also: ncclprobe run "
-                                        "--collectives {} --sizes 1M:1G",
+                            fmt::format("measure sizes and add that run (--also, or runs of the "
+                                        "node): ncclprobe run --collectives {} --sizes 1M:1G",
                                         name)});
   }
   auto time = model->second.at({transfer.ranks, transfer.ranks_per_node, transfer.sharing},

@@ -209,6 +209,15 @@ void fill_measured(StepFigure& figure, const std::vector<RunPart>& parts) {
   }
 }
 
+// Options of predict are no keys of a file of nodes.
+std::string why_no_interval(const cost_model::Predicted& one) {
+  return one.why_no_interval &&
+                 one.why_no_interval->kind == &cost_model::no_interval::k_few_products
+             ? "too few sizes of products were measured to know how their rate changes (measure "
+               "another model too, and add that run to the runs of the node)"
+             : in_words(one.why_no_interval);
+}
+
 // From other steps of the runs. Errors: those of predict(), or why no run predicts it.
 base::Result<void> fill_predicted(StepFigure& figure, const NodeType& node,
                                   const Workload& workload) {
@@ -220,7 +229,8 @@ base::Result<void> fill_predicted(StepFigure& figure, const NodeType& node,
                             .ranks = {figure.ranks},
                             .ranks_per_node = node.gpu.count,
                             .sequence = workload.sequence.value_or(0),
-                            .says_batch = workload.batch.has_value()};
+                            .says_batch = workload.batch.has_value(),
+                            .of_nodes_file = true};
   request.say = [&workload](workload::StepRequest& step) {
     step.pattern = workload.pattern;
     step.batch = workload.batch.value_or(step.batch);
@@ -234,7 +244,7 @@ base::Result<void> fill_predicted(StepFigure& figure, const NodeType& node,
     return base::fail(base::Errc::not_found, "{}", in_words(one.why_not));
   if (!one.step_interval_ns)
     return base::fail(base::Errc::not_found, "predicted as {:.3f} ms, with an unknown error: {}",
-                      one.step_ns / 1e6, in_words(one.why_no_interval));
+                      one.step_ns / 1e6, why_no_interval(one));
   figure.origin = Origin::predicted;
   figure.source = "predicted from its runs: computing " + prediction.base.source;
   figure.request = prediction.base.request;
