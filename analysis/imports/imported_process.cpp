@@ -4,6 +4,7 @@
 #include "analysis/imports/imported_process.h"
 
 #include "base/printable.h"
+#include "base/text_layout.h"
 
 #include <cmath>
 
@@ -30,7 +31,9 @@ void Omissions::add(std::size_t line, std::string_view why) {
 void Omissions::tell(std::vector<std::string>& remarks) const {
   remarks.insert(remarks.end(), first_.begin(), first_.end());
   if (count_ > first_.size())
-    remarks.push_back(fmt::format("{} more lines were left out.", count_ - first_.size()));
+    remarks.push_back(fmt::format("{} {} left out.",
+                                  base::count_of(count_ - first_.size(), "more line", "more lines"),
+                                  were(count_ - first_.size())));
 }
 
 std::optional<model::Sample> sample_of(int rank, int batch, int iterations, double time_ns) {

@@ -70,6 +70,10 @@ private:
   std::map<model::CellLabel, std::size_t> index_;
 };
 
+inline const char* were(std::size_t count) {
+  return count == 1 ? "was" : "were";
+}
+
 // Remarks about parts of a file that were left out: the first few, then only their number.
 class Omissions {
 public:

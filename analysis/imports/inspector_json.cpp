@@ -206,22 +206,24 @@ Result<ImportedProcess> read_inspector(const std::vector<std::string_view>& text
                   "application that ran.";
   auto& remarks = process.remarks;
   remarks.push_back(
-      "NCCL Inspector does not tell element type, reduction, root and placement: they "
-      "are shown as u8, sum, 0 and out of place. It does not tell the GPUs either; "
+      "NCCL Inspector does not record the element type, reduction, root and placement: they "
+      "are shown as u8, sum, 0 and out of place. It does not record the GPUs either; "
       "the ranks of a host are numbered.");
   if (chosen->known_ranks.size() < static_cast<std::size_t>(chosen->ranks))
     remarks.push_back(fmt::format("Only {} of {} ranks have records.", chosen->known_ranks.size(),
                                   chosen->ranks));
   if (contents.communicators.size() > 1)
     remarks.push_back(fmt::format(
-        "Communicator {} ({}) was imported; {} with {} were left out.", chosen->id, chosen->name,
+        "Communicator {} ({}) was imported; {} with {} {} left out.", chosen->id, chosen->name,
         base::count_of(contents.communicators.size() - 1, "other", "others"),
-        base::count_of(contents.records - chosen->records.size(), "record", "records")));
+        base::count_of(contents.records - chosen->records.size(), "record", "records"),
+        were(contents.communicators.size() - 1)));
   if (contents.not_by_gpu > 0)
     remarks.push_back(fmt::format("{} of all records were timed by the CPU.", contents.not_by_gpu));
   if (contents.messages > 0)
-    remarks.push_back(fmt::format("{} between two ranks were left out.",
-                                  base::count_of(contents.messages, "message", "messages")));
+    remarks.push_back(fmt::format("{} between two ranks {} left out.",
+                                  base::count_of(contents.messages, "message", "messages"),
+                                  were(contents.messages)));
   omitted.tell(remarks);
   return process;
 }

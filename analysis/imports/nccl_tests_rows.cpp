@@ -6,6 +6,7 @@
 #include "analysis/results/bandwidth.h"
 #include "base/printable.h"
 #include "base/text_files.h"
+#include "base/text_layout.h"
 #include "base/units.h"
 #include "model/collective.h"
 #include "workload/nccl_version.h"
@@ -149,7 +150,7 @@ void add_check(model::CellRecord& record, const NcclTestsRow& row, std::uint64_t
   check.elements += elements * checks;
   check.wrong += *row.wrong;
   if (*row.wrong > 0) {
-    check.first_wrong = "not told by nccl-tests";
+    check.first_wrong = "position not given by nccl-tests";
     record.outcome = {model::OutcomeKind::wrong_data,
                       fmt::format("nccl-tests counted {} wrong elements", check.wrong),
                       {}};
@@ -273,8 +274,8 @@ Result<void> add_rows(ImportedProcess& process, const std::vector<NcclTestsRow>&
   }
   std::erase_if(process.cells, [](const ImportedCell& one) { return one.record.samples.empty(); });
   if (unusable > 0)
-    process.remarks.push_back(
-        fmt::format("{} rows without a time above zero were left out.", unusable));
+    process.remarks.push_back(fmt::format("{} without a time above zero {} left out.",
+                                          base::count_of(unusable, "row", "rows"), were(unusable)));
   process.times =
       setup.iterations
           ? fmt::format("A time is nccl-tests' mean over {} launches and, unless it ran with -a, "

@@ -15,8 +15,7 @@ inline constexpr FindingKind k_synthetic_numbers{
     "SYNTHETIC NUMBERS: they come from a model, nothing was measured."};
 inline constexpr FindingKind k_imported_numbers{
     "imported_numbers", Severity::note,
-    "IMPORTED from {files}: ncclprobe did not measure this. Each launch counts as one process, and "
-    "one process has no scatter, so it gives no verdict."};
+    "IMPORTED from {files}: ncclprobe did not measure this. Each launch counts as one process."};
 inline constexpr FindingKind k_forced{
     "resumed_under_other_conditions", Severity::warning,
     "resumed with --force under other conditions: its trials cannot be compared. {differences}"};

@@ -117,6 +117,8 @@ TEST_CASE("every format survives the run file, and its report says that it is im
     const Report report = run_report(summary);
     const std::string text = written(report, Format::table);
     CHECK_THAT(text, ContainsSubstring("IMPORTED from"));
+    CHECK_THAT(text, !ContainsSubstring("not tell") && !ContainsSubstring(" 1 record were") &&
+                         !ContainsSubstring("has no scatter"));
     CHECK_THAT(written(report, Format::csv), ContainsSubstring("imported"));
   }
 }
