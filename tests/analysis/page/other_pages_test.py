@@ -54,6 +54,40 @@ class OtherPagesTest(unittest.TestCase):
         self.assertIn("8 GPUs", said)
         self.assertIn("GPU0 to GPU1: 1 NVLink", said)
 
+    def run_file(self, name: str, *words: str, **variables: str) -> str:
+        run = str(self.files / name)
+        made = ncclprobe("run", "-q", "--backend", "synthetic", "--ranks", "2", "--collectives", "all_reduce", "--sizes", "1M", *words,
+                         "-o", run, **variables)
+        self.assertTrue(pathlib.Path(run).exists(), made.stderr)
+        return run
+
+    def test_a_failed_trial_is_the_first_thing_on_its_page(self):
+        run = self.run_file("hang.h5", "--set", "NCCLPROBE_SYNTHETIC_FAIL=hang", "--cell-timeout", "1s", "--repeat", "1")
+        self.browser.open(self.page_of("hang.html", "report", run))
+
+        first = self.browser.all("main section")[0]
+        self.assertIn("did not go well", first.text)
+        self.assertIn("What to do", first.text)
+        self.assertEqual(len(first.find_elements(By.CSS_SELECTOR, "a[href='#problems']")), 1)
+        self.assertEqual(len(self.browser.all("section#problems")), 1)
+        self.assertEqual(self.browser.errors(), [])
+
+    def test_a_comparison_ends_with_its_method_and_runs(self):
+        runs = [self.run_file(f"{seed}.h5", "--no-sweep", "--repeat", "5", "--seed", str(seed)) for seed in (1, 2)]
+        self.browser.open(self.page_of("two.html", "compare", *runs))
+
+        method, runs_shown = self.browser.all("main section")[-2:]
+        self.assertIn("Welch's t-test", method.text)
+        for text in (*runs, "synthetic", "Compared by ncclprobe"):
+            self.assertIn(text, runs_shown.text.replace("\n", ""))
+
+    def test_a_page_of_a_thousand_trials_is_small(self):
+        run = self.run_file("many.h5", "--no-sweep", "--repeat", "1000")
+        page = self.page_of("many.html", "report", run)
+
+        print(f"a page of 1,000 trials: {page.stat().st_size / 1e6:.2f} MB")
+        self.assertLess(page.stat().st_size, 3e6)
+
     def test_lines_to_nvswitches_end_at_their_box(self):
         self.browser.open(self.page_of("switched.html", "topo", "--from", str(MACHINES / "dgx-a100.xml")))
 
