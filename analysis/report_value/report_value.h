@@ -177,16 +177,17 @@ struct Finding {
 std::string in_words(const Finding& finding);
 std::string in_words(std::string_view sentence, const Object& values);
 std::string in_words(const std::vector<Finding>& findings);
-// Several findings in one paragraph, as a Text. Pages link to a section with more.
-struct Link {
+// Where a page has more.
+struct SectionLink {
   std::string section; // its key; empty: no link
   std::string text = {};
 };
+// Several findings in one paragraph, as a Text.
 struct Findings {
   std::string label;
   std::vector<Finding> all;
   int hang = 0;
-  Link more = {};
+  SectionLink more = {};
 };
 
 // Lines to copy, unchanged.
