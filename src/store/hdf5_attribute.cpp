@@ -61,7 +61,7 @@ Hdf5Group create_group(hid_t parent, const char* name) {
 }
 
 bool has_attribute(hid_t object, const char* name) {
-  return check_hdf5(H5Aexists(object, name), "H5Aexists", name) > 0; // an error: damaged
+  return check_hdf5(H5Aexists(object, name), "H5Aexists", name) > 0; // fails if the file is damaged
 }
 
 std::vector<std::string> read_texts(hid_t object, const char* name) {
