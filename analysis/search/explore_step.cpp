@@ -24,16 +24,28 @@ std::vector<Observation> ExploreStep::observations() const {
 }
 
 std::vector<std::vector<TrialRequest>> ExploreStep::next() {
-  constexpr std::size_t k_block = 4; // besides the default
   if (done_ || !progress_.has_process())
     return {};
+  std::vector<TrialRequest> block = affordable_block();
+  if (block.empty() && !progress_.complete && tried_.empty() && progress_.screens) {
+    progress_.screens = false; // a table not tried costs less than comparing nothing
+    block = affordable_block();
+  }
+  if (block.empty())
+    return finish();
+  return {std::move(block)};
+}
+
+// Empty: there is nothing left to try, or no room for it, and then the search is not complete.
+std::vector<TrialRequest> ExploreStep::affordable_block() {
+  constexpr std::size_t k_block = 4; // besides the default
   progress_.reserve_s =
       leave_out_reserve_s(progress_) + screen_reserve_s(progress_) + confirm_reserve_s(progress_);
   auto allowed = [&](const Candidate& one) { return progress_.allowed(one); };
   for (std::size_t most = k_block; most > 0; --most) {
     const auto chosen = chooser_->next(observations(), allowed, most);
     if (chosen.empty())
-      return finish();
+      return {};
     std::vector<TrialRequest> block;
     for (const Candidate& one : chosen)
       block.push_back(trial_of(progress_, Stage::explore, {one}));
@@ -41,10 +53,10 @@ std::vector<std::vector<TrialRequest>> ExploreStep::next() {
     // Last, so that each candidate runs between two trials of the default.
     block.push_back(trial_of(progress_, Stage::explore, {progress_.unset}));
     if (progress_.affordable(block))
-      return {block};
+      return block;
   }
   progress_.complete = false;
-  return finish();
+  return {};
 }
 
 void ExploreStep::learn(const std::vector<Block>& blocks) {

@@ -8,7 +8,8 @@
 namespace ncclprobe::analysis::search {
 
 // Tries combinations of process parameters, one trial each, in blocks with the default. In-process
-// parameters are not set: the settings file must win alone.
+// parameters are not set: the settings file must win alone. A budget without room for screening is
+// spent on this step and on confirming.
 class ExploreStep : public Step {
 public:
   explicit ExploreStep(Progress& progress);
@@ -22,6 +23,7 @@ private:
     double log_time = 0;
   };
   std::vector<Observation> observations() const;
+  std::vector<TrialRequest> affordable_block();
   std::vector<std::vector<TrialRequest>> finish();
 
   Progress& progress_;

@@ -9,7 +9,8 @@ namespace ncclprobe::analysis::search {
 
 Progress::Progress(Space of, Options with)
     : space(std::move(of)), options(std::move(with)), random(options.seed),
-      unset(default_candidate(space)), in_process(space.targets.size()) {}
+      unset(default_candidate(space)), in_process(space.targets.size()), screens(has_in_process()) {
+}
 
 bool Progress::allowed(const Candidate& candidate, std::optional<std::size_t> target) const {
   if (target ? space.possible && !space.possible(candidate, *target)
@@ -30,7 +31,7 @@ double Progress::expected_s(const std::vector<TrialRequest>& trials) const {
 bool Progress::affordable(const std::vector<TrialRequest>& trials) const {
   if (options.budget_s <= 0)
     return true;
-  const double end_s = options.end_s ? options.end_s() : 0;
+  const double end_s = options.end_s ? options.end_s(screens) : 0;
   return spent_s + expected_s(trials) + reserve_s + end_s <= options.budget_s;
 }
 

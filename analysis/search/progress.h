@@ -48,6 +48,7 @@ struct Progress {
   bool each_change_counts = true;
   std::vector<std::vector<Candidate>> in_process;
   std::map<std::pair<std::optional<std::size_t>, Candidate>, Reason> reasons;
+  bool screens;         // in-process values are tried; false if the budget has no room for them
   bool complete = true; // no step was cut short by the budget
   double spent_s = 0;
   double reserve_s = 0; // that the steps after the present one need

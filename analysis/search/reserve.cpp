@@ -12,7 +12,7 @@ namespace ncclprobe::analysis::search {
 // A trial of the default stands for one of any process parameters.
 double confirm_reserve_s(Progress& progress) {
   std::vector<Candidate> cells{progress.unset};
-  if (progress.has_in_process())
+  if (progress.screens)
     cells.push_back(progress.unset); // a finalist's cell
   const double one = progress.expected_s({trial_of(progress, Stage::confirm, cells)});
   constexpr int k_repeats = 1; // of a block whose default is off
@@ -20,7 +20,7 @@ double confirm_reserve_s(Progress& progress) {
 }
 
 double screen_reserve_s(Progress& progress) {
-  if (!progress.has_in_process())
+  if (!progress.screens)
     return 0;
   std::vector<std::vector<Candidate>> all;
   for (std::size_t target = 0; target < progress.space.targets.size(); ++target)

@@ -45,7 +45,7 @@ TrialRequest screen_trial(Progress& progress, const Candidate& process,
 }
 
 std::vector<std::vector<TrialRequest>> ScreenStep::next() {
-  if (done_ || !progress_.has_in_process())
+  if (done_ || !progress_.screens)
     return {};
   if (rounds_ == 0) {
     process_ = progress_.process.value_or(progress_.unset);

@@ -25,8 +25,8 @@ struct Options {
   double min_gain = 0.02; // a winner must be faster by more than this
   double budget_s = 0;    // 0: none. Screening and confirming have their shares kept back.
   // What follows the search and has to fit into the budget too, in seconds, as far as it is known
-  // now. Empty: nothing.
-  std::function<double()> end_s;
+  // now; `screened`: in-process values may be among the results. Empty: nothing.
+  std::function<double(bool screened)> end_s;
   // How long a trial will take, in seconds. Without it a budget counts only what was spent, and
   // then confirming may exceed it.
   std::function<double(const TrialRequest&)> expected_s;

@@ -32,7 +32,7 @@ import time
 
 IN_PROCESS = {
     "nvidia": [{"algorithm": "Ring,Tree", "protocol": "LL,LL128,Simple"},
-               {"algorithm": "Ring,Tree", "protocol": "LL,LL128,Simple", "channels": "8,16,24,32"}],
+               {"algorithm": "Ring,Tree", "protocol": "LL,LL128,Simple", "channels": None}],
     "synthetic": [{"alpha_ns": "2000,10000", "gb_per_s": "50,200"}],
 }
 SOME_LEFT_OUT = 3 # exit code of ncclprobe: cells were skipped or failed, the others have figures
@@ -80,7 +80,7 @@ def measure(options, processes, repeats, folder):
         if not any(processes):
             command.append("--no-sweep")
         for name, values in grid.items():
-            command += ["--in-process", f"{name}={values}"]
+            command += ["--in-process", f"{name}={values or options.channels}"]
         seconds, text = seconds_of(command)
         took += seconds
         for row in csv.DictReader(text.splitlines()):
@@ -146,6 +146,7 @@ def main():
     parser.add_argument("--collective", default="all_reduce")
     parser.add_argument("--sizes", default="1M:256M:x4")
     parser.add_argument("--process", action="append", default=[], metavar="NAME=V,V", help="a process parameter; may be repeated")
+    parser.add_argument("--channels", default="8,16,24,32", help="numbers of channels in the grid, within one process")
     parser.add_argument("--repeats", type=int, default=5, help="fresh processes of each combination in the grid")
     parser.add_argument("--measured", type=int, default=1, help="how many of them are measured")
     parser.add_argument("--share", type=float, default=0.15, help="budget of tune, as a share of the grid's time")

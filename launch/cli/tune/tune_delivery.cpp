@@ -45,19 +45,17 @@ std::vector<tuning::Row> proven_rows(const TuneContext& context,
 
 } // namespace
 
-double expected_end_s(const workload::PlanRequest& defaults, const analysis::search::Space& space) {
+double expected_end_s(const workload::PlanRequest& defaults, bool screened) {
   const auto plan = workload::make_plan(defaults);
   if (!plan)
     return 0;
   const model::TrialSpec& trial = plan->trials.front();
-  const bool has_other_form =
-      std::ranges::any_of(space.parameters, &analysis::search::Parameter::in_process);
-  double ns = has_other_form ? k_trials_of_delivery * workload::expected_trial_ns(trial) : 0;
+  double ns = screened ? k_trials_of_delivery * workload::expected_trial_ns(trial) : 0;
   if (workload::wants_companions(workload::Proof::automatic, defaults.backend)) {
     constexpr int k_companions = 2; // of the default and the finalist
     model::TrialSpec companion = trial;
     workload::make_companion(companion, defaults.environment);
-    ns += (k_companions + (has_other_form ? 1 : 0)) * workload::expected_trial_ns(companion);
+    ns += (k_companions + (screened ? 1 : 0)) * workload::expected_trial_ns(companion);
   }
   return ns / 1e9;
 }

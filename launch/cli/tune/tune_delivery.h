@@ -62,7 +62,8 @@ private:
 };
 
 // How long companions and proof_trials() take, in seconds; 0 if these defaults cannot be planned.
-double expected_end_s(const workload::PlanRequest& defaults, const analysis::search::Space& space);
+// `screened`: the delivery may hold in-process values, and is measured once more in that form.
+double expected_end_s(const workload::PlanRequest& defaults, bool screened);
 
 // The run file of the proof, in the folder.
 inline constexpr const char* k_proof_file = "proof.h5";

@@ -123,13 +123,17 @@ Result<void> TuneJob::prepare() {
   tuning_.budget_s = seconds(options_.time_ns);
   tuning_.synthetic = session_.backend.name == "synthetic";
   tuning_.folder = options_.folder;
-  end_s_ = expected_end_s(request_, tuning_.space);
+  const double end_s = expected_end_s(request_, false);
+  const double end_screened_s = expected_end_s(request_, true);
   search_.emplace(
       tuning_.space,
       analysis::search::Options{
           .min_gain = options_.min_gain,
           .budget_s = tuning_.budget_s,
-          .end_s = [this] { return end_s_ * trials_->slowness(); },
+          .end_s =
+              [=, this](bool screened) {
+                return (screened ? end_screened_s : end_s) * trials_->slowness();
+              },
           .expected_s = [this](const TrialRequest& one) { return trials_->expected_s(one); },
           .seed = *options_.seed});
   return {};

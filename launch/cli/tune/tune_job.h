@@ -70,7 +70,6 @@ private:
   std::vector<analysis::search::TrialRequest> to_confirm_;
   enum class Part { search, confirm, delivery } part_ = Part::search;
   std::int64_t last_end_ns_ = 0; // of a trial, by base::monotonic_ns()
-  double end_s_ = 0;             // expected_end_s()
   int next_id_ = 0;
   int exit_code_ = 0; // of what went wrong, apart from candidates
 };

@@ -48,7 +48,8 @@ Tally tally_of(std::size_t surface_index, int seeds, Strategy strategy) {
     const double slower = std::exp(chosen_log_time(surface, outcome) - grid.best) - 1;
     tally.name = surface.name;
     ++tally.tunes;
-    const double seconds = outcome.seconds + end_s(surface);
+    const double seconds =
+        outcome.seconds + end_s(surface, std::ranges::any_of(outcome.table, &Decision::proven));
     tally.good += slower <= k_within && seconds <= budget_s + 1e-6;
     tally.share = std::max(tally.share, seconds / grid.seconds);
     tally.worst = std::max(tally.worst, slower);

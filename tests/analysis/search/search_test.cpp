@@ -275,6 +275,14 @@ TEST_CASE("a search keeps its budget, and says that it was cut short") {
   CHECK(!logged(small_surface(), {.budget_s = 20}).outcome.complete);
 }
 
+TEST_CASE("a budget without room for a table still finds settings") {
+  const Log log = logged(small_surface(), {.budget_s = 28});
+  CHECK(std::ranges::none_of(
+      log.requests, [](const TrialRequest& trial) { return trial.stage == Stage::screen; }));
+  CHECK(log.outcome.settings.proven);
+  CHECK(!log.outcome.complete);
+}
+
 TEST_CASE("finalists that were not confirmed are unfinished") {
   const Surface surface = small_surface();
   SimulatedMachine machine(surface, 1);

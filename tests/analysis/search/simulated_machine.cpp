@@ -55,10 +55,9 @@ double SimulatedMachine::expected_s(const TrialRequest& request) {
   return k_start_s + k_cell_s * request.effort * static_cast<double>(request.cells.size());
 }
 
-double end_s(const Surface& surface) {
+double end_s(const Surface& surface, bool has_table) {
   constexpr int k_companions = 2;
   constexpr int k_of_table = 6; // the delivery in turns with the default, and its companion
-  const bool has_table = std::ranges::any_of(surface.space.parameters, &Parameter::in_process);
   return (k_companions + (has_table ? k_of_table : 0)) *
          (SimulatedMachine::k_start_s +
           SimulatedMachine::k_cell_s * static_cast<double>(surface.space.targets.size()));
@@ -66,7 +65,7 @@ double end_s(const Surface& surface) {
 
 Outcome run_search(const Surface& surface, Options options, std::uint64_t seed) {
   options.seed = seed;
-  options.end_s = [&surface] { return end_s(surface); };
+  options.end_s = [&surface](bool screened) { return end_s(surface, screened); };
   options.expected_s = SimulatedMachine::expected_s;
   SimulatedMachine machine(surface, seed);
   Search search(surface.space, options);

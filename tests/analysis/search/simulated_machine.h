@@ -44,8 +44,8 @@ private:
 };
 
 // What completes the proof after a search, in seconds: companions, and the delivery as a tuner
-// table.
-double end_s(const Surface& surface);
+// table if there is one.
+double end_s(const Surface& surface, bool has_table);
 // Runs a search to its end. The budget of `options` is for the proof, too.
 Outcome run_search(const Surface& surface, Options options, std::uint64_t seed);
 
