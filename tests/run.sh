@@ -51,11 +51,11 @@ if [ "$(id -u)" -eq 0 ]; then
 fi
 
 # With ccache a source is compiled once for all checkouts. The paths of a checkout must not matter for that, nor the dates of
-# its precompiled headers.
+# its precompiled headers, nor the language of messages.
 if command -v ccache >/dev/null; then
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache
   export CCACHE_BASEDIR=$source_dir CCACHE_NOHASHDIR=1
-  export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+  export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime,locale
 fi
 
 trouble=no
@@ -66,21 +66,20 @@ results=()
 programs=""
 trap 'kill $programs 2>/dev/null || true' EXIT
 # Configures, builds and tests one preset; the results go to build/<preset>/*.xml. A failed test does
-# not stop it: the final count reports it. The tests of the programs mostly wait for processes. They run
-# while the other tests are compiled.
+# not stop it: the final count reports it. The tests of the programs mostly wait for processes: more run at once than two
+# cores have, while the other tests are compiled and run.
 check() {
   local name=$1 left_out=$2 build=$source_dir/build/$1
   echo "== build $name"
   cmake --preset "$name" && cmake --build --preset "$name" --target ncclprobe_programs || return 1
   rm -f "$build"/{programs,others}.xml
   results+=("$build"/{programs,others}.xml)
-  ctest --preset "$name" --label-regex '^program$' --label-exclude "^($left_out)\$" --parallel 2 \
+  ctest --preset "$name" --label-regex '^program$' --label-exclude "^($left_out)\$" --parallel 3 \
     --output-junit "$build/programs.xml" >"$build/programs.txt" 2>&1 &
   programs=$!
   nice -n 10 cmake --build --preset "$name" || trouble=yes
   echo "== test $name"
-  # Half of the tests' time is waiting: more at once than two cores have.
-  ctest --preset "$name" --parallel 3 --label-exclude "^(program|$left_out)\$" --output-junit "$build/others.xml" || trouble=yes
+  ctest --preset "$name" --parallel 2 --label-exclude "^(program|$left_out)\$" --output-junit "$build/others.xml" || trouble=yes
   wait "$programs" || trouble=yes
   cat "$build/programs.txt"
 }
