@@ -9,8 +9,8 @@ namespace ncclprobe::analysis::search {
 
 Progress::Progress(Space of, Options with)
     : space(std::move(of)), options(std::move(with)), random(options.seed),
-      unset(default_candidate(space)), in_process(space.targets.size()), screens(has_in_process()) {
-}
+      unset(default_candidate(space)), in_process(space.targets.size()),
+      screens(std::ranges::any_of(space.parameters, &Parameter::in_process)) {}
 
 bool Progress::allowed(const Candidate& candidate, std::optional<std::size_t> target) const {
   if (target ? space.possible && !space.possible(candidate, *target)
@@ -38,10 +38,6 @@ bool Progress::affordable(const std::vector<TrialRequest>& trials) const {
 void Progress::give_reason(Reason reason) {
   auto key = std::pair(reason.target, reason.candidate);
   reasons.insert_or_assign(std::move(key), std::move(reason));
-}
-
-bool Progress::has_in_process() const {
-  return std::ranges::any_of(space.parameters, &Parameter::in_process);
 }
 
 bool Progress::has_process() const {

@@ -28,7 +28,6 @@ struct Progress {
   bool affordable(const std::vector<TrialRequest>& trials) const;
   double expected_s(const std::vector<TrialRequest>& trials) const;
   void give_reason(Reason reason);
-  bool has_in_process() const;
   bool has_process() const;
 
   Space space;

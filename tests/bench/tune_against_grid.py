@@ -30,7 +30,7 @@ import sys
 import tempfile
 import time
 
-IN_PROCESS = {
+IN_PROCESS = { # the values of "channels" are those of --channels
     "nvidia": [{"algorithm": "Ring,Tree", "protocol": "LL,LL128,Simple"},
                {"algorithm": "Ring,Tree", "protocol": "LL,LL128,Simple", "channels": None}],
     "synthetic": [{"alpha_ns": "2000,10000", "gb_per_s": "50,200"}],
