@@ -85,7 +85,7 @@ class Trouble(ProgramTest):
     def test_nohup_protects_a_run(self):
         run = self.start_program(*ONE_CELL, "--budget", "3s", "--cell-timeout", "60s", "--repeat", "1",
                                  "--output", str(self.run_file), launcher=["nohup"])
-        self.wait_until(lambda: self.processes("ncclprobe-worker"), what="workers")
+        self.wait_until(self.measuring_workers, what="workers")
         os.kill(run.pid, signal.SIGHUP)
         self.assertEqual(run.wait(timeout=60), 0)
 
@@ -104,8 +104,7 @@ class Failures(ProgramTest):
     def test_a_killed_worker_is_named_and_the_next_trial_runs(self):
         run = self.start_program(*ONE_CELL, "--budget", "5s", "--cell-timeout", "90s", "--repeat", "2",
                                  "--output", str(self.run_file), "--ranks", "3")
-        worker = self.wait_until(lambda: len(self.processes("ncclprobe-worker")) == 3 and
-                                 self.processes("ncclprobe-worker")[0], what="three workers")
+        worker = self.wait_until(lambda: len(found := self.measuring_workers()) == 3 and found, what="three workers")[0]
         time.sleep(1)  # well into the cell; earlier is a crash all the same
         os.kill(worker, signal.SIGKILL)
 
@@ -120,8 +119,7 @@ class Failures(ProgramTest):
     def test_a_stopped_worker_is_a_hang_that_costs_its_deadline(self):
         run = self.start_program(*ONE_CELL, "--budget", "1h", "--cell-timeout", "4s", "--repeat", "1",
                                  "--output", str(self.run_file))
-        # One alone may be the inventory.
-        worker = self.wait_until(lambda: len(found := self.processes("ncclprobe-worker")) == 2 and found, what="two workers")[0]
+        worker = self.wait_until(lambda: len(found := self.measuring_workers()) == 2 and found, what="two workers")[0]
         time.sleep(1)
         os.kill(worker, signal.SIGSTOP)
 
@@ -159,13 +157,12 @@ class Failures(ProgramTest):
 class Isolation(ProgramTest):
     def live(self, *arguments, launcher=(), **environment):
         self.start_program(*ENDLESS, "--output", str(self.run_file), *arguments, launcher=launcher, **environment)
-        return self.wait_until(lambda: self.processes("ncclprobe-worker"), what="workers")
+        return self.wait_until(self.measuring_workers, what="workers")
 
     def test_a_worker_gets_the_launching_environment_less_the_launchers_variables(self):
         self.start_program(*ENDLESS, "--output", str(self.run_file), "--rank-set", "1:NCCL_HOSTID=b",
                            launcher=mpirun(2), NCCL_DEBUG="WARN", MY_SITE="x")
-        workers = self.wait_until(lambda: (found := self.processes("ncclprobe-worker")) and len(found) == 2 and found,
-                                  what="two workers")
+        workers = self.wait_until(lambda: len(found := self.measuring_workers()) == 2 and found, what="two workers")
 
         environments = [dict(entry.split("=", 1) for entry in pathlib.Path(f"/proc/{pid}/environ").read_text().split("\0")
                              if "=" in entry) for pid in workers]

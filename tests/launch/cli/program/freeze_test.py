@@ -66,7 +66,7 @@ class Freeze(ProgramTest):
             job = self.start_program("--backend", "host", "--no-sweep", "--collectives", "all_reduce", "--sizes", "4M",
                                      "--iterations", "1000000", "--budget", "4s", "--cell-timeout", "7s", "--repeat", "1",
                                      "--output", str(self.run_file), launcher=launcher)
-            self.wait_until(lambda: len(self.processes("ncclprobe-worker")) == 2, what="two workers")
+            self.wait_until(lambda: len(self.measuring_workers()) == 2, what="two workers")
             time.sleep(1)  # well into the cell
             self.signal_all(signal.SIGSTOP)
             if "[1/1]" not in self.words():

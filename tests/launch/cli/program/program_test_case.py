@@ -111,6 +111,17 @@ class ProgramTest(unittest.TestCase):
                 found.append(int(entry.name))
         return found
 
+    def measuring_workers(self):
+        """Workers of a trial. A worker with arguments only answers a question, such as which GPUs there are, and ends."""
+        return [pid for pid in self.processes("ncclprobe-worker") if len(self.command_line(pid)) == 1]
+
+    @staticmethod
+    def command_line(pid):
+        try:
+            return pathlib.Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:-1]
+        except OSError:  # it has ended
+            return []
+
     def wait_until(self, condition, seconds=30, what="condition"):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
