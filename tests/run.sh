@@ -79,7 +79,7 @@ check() {
   programs=$!
   nice -n 10 cmake --build --preset "$name" || trouble=yes
   echo "== test $name"
-  ctest --preset "$name" --parallel 2 --label-exclude "^(program|$left_out)\$" --output-junit "$build/others.xml" || trouble=yes
+  ctest --preset "$name" --parallel 3 --label-exclude "^(program|$left_out)\$" --output-junit "$build/others.xml" || trouble=yes
   wait "$programs" || trouble=yes
   cat "$build/programs.txt"
 }

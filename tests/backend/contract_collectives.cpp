@@ -58,7 +58,7 @@ void run_all_cases(World& world, Collective collective) {
 
 void run_all_sizes(Collective collective) {
   ContractSubject subject = contract_subject();
-  for (int ranks : {1, 2, 3, 4, 8}) {
+  for (int ranks : {1, 2, 3, 8}) {
     if (ranks > subject.devices)
       break;
     World world(subject, ranks);

@@ -173,7 +173,7 @@ TEST_CASE("over all drivers, GPUs and CUDA versions no advice denies itself") {
   for (const char* driver : k_drivers)
     for (const CudaTarget& gpu : cuda_targets())
       for (const std::string& cuda : cudas) {
-        if (pair++ % 3 != 0) // each driver and GPU meets every third version
+        if (pair++ % 7 != 0) // each driver and GPU meets every seventh version
           continue;
         INFO("driver " << driver << ", " << gpu.target.sm() << ", CUDA " << cuda);
         GpuLimits limits = gpu_limits({&gpu.target.capability, 1});
@@ -192,7 +192,7 @@ TEST_CASE("over all drivers, GPUs and CUDA versions no advice denies itself") {
         check_remedies(one, advice);
         check_agreement(one, advice);
       }
-  CHECK(with_advice > 1'600);
+  CHECK(with_advice > 650);
 }
 
 } // namespace ncclprobe::knowledge

@@ -14,7 +14,7 @@ using namespace ncclprobe;
 
 namespace {
 
-constexpr int k_kills = 60;
+constexpr int k_kills = 25;
 constexpr int k_example_trials = 5; // the records are made before the fork; only ids differ
 
 void write_until_killed(const std::filesystem::path& file, std::vector<model::TrialRecord> trials,

@@ -100,12 +100,12 @@ TEST_CASE("few runs show no change") {
 
 TEST_CASE("ten runs show a change in their middle, and rarely one that is none") {
   int found = 0, false_alarms = 0;
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     simulation::Noise noise(seed);
     const auto with_change = changes_of(series(noise, 10, 5));
     found += with_change.size() == 1 && with_change[0].first_after == 5;
     false_alarms += !changes_of(series(noise, 10, 10)).empty();
   }
-  CHECK(found >= 85);
-  CHECK(false_alarms <= 5); // 1 is expected
+  CHECK(found >= 34);
+  CHECK(false_alarms <= 2); // 0.4 are expected
 }

@@ -214,20 +214,26 @@ IntervalCoverage simulate(Scaling scaling, int configurations) {
   return out;
 }
 
-void check_coverage(Scaling scaling) {
-  const IntervalCoverage coverage = simulate(scaling, 100);
+void check_coverage(Scaling scaling, int configurations) {
+  const IntervalCoverage coverage = simulate(scaling, configurations);
 
   CAPTURE(coverage.held, coverage.refused, median(coverage.half_widths));
-  CHECK(coverage.held >= 92); // refused ones do not count
+  CHECK(coverage.held >= 0.92 * configurations); // refused ones do not count
   CHECK(median(coverage.half_widths) <= 0.12);
 }
 
 } // namespace
 
 TEST_CASE("Intervals of steps in strong scaling hold what happens") {
-  check_coverage(Scaling::strong);
+  check_coverage(Scaling::strong, 25);
 }
 
 TEST_CASE("Intervals of steps in weak scaling hold what happens") {
-  check_coverage(Scaling::weak);
+  check_coverage(Scaling::weak, 25);
+}
+
+TEST_CASE("Intervals of 100 steps in strong and in weak scaling hold what happens",
+          "[.simulation]") {
+  check_coverage(Scaling::strong, 100);
+  check_coverage(Scaling::weak, 100);
 }

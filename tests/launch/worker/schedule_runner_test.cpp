@@ -306,35 +306,34 @@ TEST_CASE("the synthetic backend gives exact times and checks nothing") {
 }
 
 TEST_CASE("every collective runs at odd counts, off alignment, split and on several streams") {
-  for (int ranks : {1, 2, 3, 4}) {
+  for (int ranks : {1, 3, 4}) {
     LocalRun run(ranks);
     for (const auto& [collective, name] : enum_names(Collective{}))
-      for (int split : {1, 2})
-        for (int streams : {1, 2})
-          for (std::uint64_t count : {0, 1, 3, 1023}) {
-            workload::CollectiveRequest request;
-            request.collective = collective;
-            request.ranks = ranks;
-            request.count = count;
-            request.split = split;
-            request.streams = streams;
-            request.offset = count % 2;
-            auto cell = workload::make_collective_cell(request, {});
-            if (!cell)
-              continue; // what cannot be is tested where cells are made
-            cell->timing = {1, 1, 1, 0};
+      for (const auto& [split, streams] : {std::pair(1, 2), std::pair(2, 1), std::pair(2, 2)})
+        for (std::uint64_t count : {0, 1, 1023}) {
+          workload::CollectiveRequest request;
+          request.collective = collective;
+          request.ranks = ranks;
+          request.count = count;
+          request.split = split;
+          request.streams = streams;
+          request.offset = count % 2;
+          auto cell = workload::make_collective_cell(request, {});
+          if (!cell)
+            continue; // what cannot be is tested where cells are made
+          cell->timing = {1, 1, 1, 0};
 
-            auto results = run.run(*cell);
+          auto results = run.run(*cell);
 
-            std::uint64_t elements = 0;
-            for (const model::CellRecord& result : results) {
-              INFO(name << " on " << ranks << " " << cell->label.variant() << " count " << count
-                        << ": " << result.outcome.reason);
-              REQUIRE(result.outcome.ok());
-              elements += result.check.elements;
-            }
-            CHECK((elements > 0) == (cell->label.bytes > 0));
+          std::uint64_t elements = 0;
+          for (const model::CellRecord& result : results) {
+            INFO(name << " on " << ranks << " " << cell->label.variant() << " count " << count
+                      << ": " << result.outcome.reason);
+            REQUIRE(result.outcome.ok());
+            elements += result.check.elements;
           }
+          CHECK((elements > 0) == (cell->label.bytes > 0));
+        }
   }
 }
 

@@ -180,7 +180,7 @@ class PlantedLinks(FilesTest):
         """A run in parts, as a kill leaves it, with a trace."""
         file = self.folder / "stopped.h5"
         run = self.start_program("--backend", "synthetic", "--sizes", "1K", "--collectives", "all_reduce", "--no-sweep", "--repeat",
-                                 "100000", "--trace", "kernels", "--output", str(file))
+                                 "1000", "--trace", "kernels", "--output", str(file))
         parts = pathlib.Path(f"{file}.parts")
         self.wait_until(lambda: list(parts.glob("trial-*.h5")) and list(parts.glob("trace-*.h5")), what="a trial and a trace")
         run.kill()
@@ -285,7 +285,7 @@ class PlantedLinks(FilesTest):
     def make_spool(self, path):
         """Of a stopped traced run, a spool that was not converted yet."""
         run = self.start_program("--backend", "synthetic", "--sizes", "1K", "--collectives", "all_reduce", "--no-sweep", "--repeat",
-                                 "100000", "--trace", "kernels", "--output", str(self.folder / "source.h5"))
+                                 "1000", "--trace", "kernels", "--output", str(self.folder / "source.h5"))
         parts = self.folder / "source.h5.parts"
 
         def caught():

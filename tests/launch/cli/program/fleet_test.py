@@ -20,7 +20,7 @@ def states(report):
 class Fleet(ProgramTest):
     def test_a_slow_node_is_named_and_a_crashing_and_a_hanging_one_too(self):
         failing = ["--rank-set", "2:NCCLPROBE_SYNTHETIC_FAIL=crash", "--rank-set", "6:NCCLPROBE_SYNTHETIC_FAIL=hang",
-                   "--cell-timeout", "5s"]
+                   "--cell-timeout", "3s"]
         done = self.measure("fleet", "check", *NODES, *SLOW, *failing, "--format", "json", code=14)
 
         report = read_json(done.stdout)

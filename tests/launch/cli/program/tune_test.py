@@ -115,7 +115,7 @@ class Tune(ProgramTest):
         self.assertGreaterEqual(len(found["candidates"]), found["candidates_tried"])
 
     def test_on_the_cpu_the_whole_way_is_gone_and_the_answer_agrees_with_the_files(self):
-        found = self.tune(*ON_CPU, "--budget", "40s")
+        found = self.tune(*ON_CPU, "--budget", "20s")
         self.assertFalse(found["synthetic"])
         self.assertGreater(found["candidates_tried"], 0)
         self.assertEqual(found["recommended"], "settings.sh" in self.files())
