@@ -10,6 +10,7 @@
 #include "launch/cli/common/command_end.h"
 #include "launch/cli/job/session.h"
 
+#include <algorithm>
 #include <unistd.h>
 
 namespace {
@@ -26,10 +27,12 @@ cli::World read_world(int argc, char** argv) {
     if (equals != std::string::npos)
       world.environment_by_name.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
-  std::erase_if(world.environment, [&](const std::string& entry) {
-    return cli::is_torchruns_own(world, entry) &&
-           world.environment_by_name.erase(entry.substr(0, entry.find('='))) > 0;
-  });
+  const auto torchruns = std::ranges::stable_partition(
+      world.environment,
+      [&](const std::string& entry) { return !cli::is_torchruns_own(world, entry); });
+  for (const std::string& entry : torchruns)
+    world.environment_by_name.erase(entry.substr(0, entry.find('=')));
+  world.environment.erase(torchruns.begin(), torchruns.end());
   world.speaks = cli::is_first_rank(world);
   std::error_code error;
   world.program_folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
