@@ -38,13 +38,17 @@ tidy() {
 tsan() {
   configure tsan -DNCCLPROBE_WERROR=OFF -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1 -DNDEBUG -fsanitize=thread" \
     -DCMAKE_EXE_LINKER_FLAGS=-fsanitize=thread -DCMAKE_SHARED_LINKER_FLAGS=-fsanitize=thread -DCMAKE_MODULE_LINKER_FLAGS=-fsanitize=thread
-  local tests=(launch supervise tree plugin plugin_tracing)
+  local tests=(launch supervise plugin plugin_tracing)
   if [ $# -gt 0 ]; then
     tests=("$@")
   fi
   cmake --build build/tsan --target "${tests[@]/#/test_}"
+  # ThreadSanitizer turns vfork, in which two of these tests wait, into fork. It takes memory that the third one counts. And
+  # it would sleep a second at each exit.
+  local left_out=('~*is stuck in the kernel*' '~who waits for a moment in the kernel*' '~the peak memory of an ended process*')
   for test in "${tests[@]}"; do
-    TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 "$(find build/tsan/tests -name "test_$test" -type f)" >"build/tsan/$test.txt" 2>&1 ||
+    TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=0 \
+      "$(find build/tsan/tests -name "test_$test" -type f)" "${left_out[@]}" >"build/tsan/$test.txt" 2>&1 ||
       { code=$?; [ $code = 77 ] || { tail -60 "build/tsan/$test.txt" && echo "tsan: $test failed" && exit 1; }; }
     tail -3 "build/tsan/$test.txt"
   done

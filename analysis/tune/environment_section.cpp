@@ -15,7 +15,7 @@ namespace ncclprobe::analysis::tune {
 namespace {
 
 struct VariableRow {
-  const EnvironmentVariable* variable;
+  const workload::EnvironmentVariable* variable;
   EnvironmentEffect effect = EnvironmentEffect::not_measured;
   std::optional<double> speed = std::nullopt; // without it
   std::optional<Interval> interval = std::nullopt;
@@ -28,7 +28,8 @@ struct Removal {
   std::size_t parameter;
   int value;
 };
-std::optional<Removal> removal_of(const search::Space& space, const EnvironmentVariable& variable) {
+std::optional<Removal> removal_of(const search::Space& space,
+                                  const workload::EnvironmentVariable& variable) {
   const auto known =
       std::ranges::find(space.parameters, variable.setting.name, &search::Parameter::name);
   if (known == space.parameters.end())
@@ -54,7 +55,7 @@ const search::Reason* reason_of_removal(const Tuning& tuning, const Removal& rem
   return nullptr;
 }
 
-bool is_removed(const Tuning& tuning, const EnvironmentVariable& variable) {
+bool is_removed(const Tuning& tuning, const workload::EnvironmentVariable& variable) {
   if (!is_recommended(tuning))
     return false;
   if (const auto removal = removal_of(tuning.space, variable); removal && !variable.file.empty())
@@ -78,7 +79,7 @@ VariableRow of_removed(const Tuning& tuning, VariableRow row, std::size_t parame
   return row;
 }
 
-VariableRow row_of(const Tuning& tuning, const EnvironmentVariable& variable) {
+VariableRow row_of(const Tuning& tuning, const workload::EnvironmentVariable& variable) {
   VariableRow row{&variable};
   const auto removal = removal_of(tuning.space, variable);
   if (removal && is_removed(tuning, variable))
@@ -112,7 +113,7 @@ VariableRow row_of(const Tuning& tuning, const EnvironmentVariable& variable) {
 
 TablePtr environment_table(const Tuning& tuning) {
   std::vector<VariableRow> rows;
-  for (const EnvironmentVariable& one : tuning.environment)
+  for (const workload::EnvironmentVariable& one : tuning.environment)
     rows.push_back(row_of(tuning, one));
   TableOf<VariableRow> table(std::move(rows));
   table.add("variable", [](const VariableRow& row) { return row.variable->setting.name; })
@@ -151,7 +152,7 @@ TablePtr environment_table(const Tuning& tuning) {
 
 std::vector<std::string> without_effect(const Tuning& tuning) {
   std::vector<std::string> names;
-  for (const EnvironmentVariable& one : tuning.environment)
+  for (const workload::EnvironmentVariable& one : tuning.environment)
     if (row_of(tuning, one).effect == EnvironmentEffect::none)
       names.push_back(one.setting.name);
   return names;
@@ -159,7 +160,7 @@ std::vector<std::string> without_effect(const Tuning& tuning) {
 
 std::string removed_in_words(const Tuning& tuning) {
   std::vector<std::string> words;
-  for (const EnvironmentVariable& one : tuning.environment)
+  for (const workload::EnvironmentVariable& one : tuning.environment)
     if (is_removed(tuning, one)) {
       const VariableRow row = row_of(tuning, one);
       words.push_back(one.setting.name);

@@ -6,6 +6,7 @@
 #include "analysis/tune/explanation.h"
 #include "analysis/tune/proof_of_delivery.h"
 #include "model/trial.h"
+#include "workload/tuning_space.h"
 
 #include <filesystem>
 #include <optional>
@@ -13,13 +14,6 @@
 #include <vector>
 
 namespace ncclprobe::analysis::tune {
-
-// A variable that the environment sets, or one of NCCL's files.
-struct EnvironmentVariable {
-  model::Setting setting;
-  std::string why_nothing; // it changes nothing here; empty: it may change something
-  std::string file = {};   // that sets it; empty: the environment
-};
 
 // A search that is over, and what is delivered.
 struct Tuning {
@@ -29,9 +23,9 @@ struct Tuning {
   std::vector<std::string> not_in_space; // what was left out, and why; one line each
   std::vector<std::string> notes;        // on the space as a whole
   std::vector<model::Setting> pinned;    // by the environment
-  std::vector<EnvironmentVariable> environment; // NCCL's and ncclprobe's own, by name
-  bool only_environment = false;                // it was searched for variables that harm
-  bool measured = false;                        // otherwise only prepared
+  std::vector<workload::EnvironmentVariable> environment; // NCCL's and ncclprobe's own, by name
+  bool only_environment = false;                          // it was searched for variables that harm
+  bool measured = false;                                  // otherwise only prepared
   search::Outcome outcome;
   StepTimesOfCandidates step_times;
   double budget_s = 0;

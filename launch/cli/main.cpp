@@ -27,9 +27,10 @@ cli::World read_world(int argc, char** argv) {
     if (equals != std::string::npos)
       world.environment_by_name.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
-  const auto torchruns = std::ranges::stable_partition(
-      world.environment,
-      [&](const std::string& entry) { return !cli::is_torchruns_own(world, entry); });
+  const auto torchruns =
+      std::ranges::stable_partition(world.environment, [&](const std::string& entry) {
+        return !cli::is_torchruns_own(world, entry);
+      });
   for (const std::string& entry : torchruns)
     world.environment_by_name.erase(entry.substr(0, entry.find('=')));
   world.environment.erase(torchruns.begin(), torchruns.end());

@@ -15,7 +15,7 @@ namespace ncclprobe::launch {
 namespace {
 
 // The most ranks that one message may name: a limit for damaged ones.
-constexpr std::int64_t k_most_ranks = 1 << 22;
+constexpr std::int64_t k_most_named_ranks = 1 << 22;
 
 struct SharedExchange {
   std::string key;
@@ -43,15 +43,15 @@ void read_exchange(base::Reader& in, wire::Exchange& exchange) {
   bool sound = shared.runs.size() % 2 == 0;
   for (std::size_t i = 0; sound && i < shared.runs.size(); i += 2) {
     const std::int64_t first = shared.runs[i], others = shared.runs[i + 1];
-    sound = others >= 0 && others < k_most_ranks - std::ssize(exchange.members) &&
+    sound = others >= 0 && others < k_most_named_ranks - std::ssize(exchange.members) &&
             first + others < INT_MAX;
     for (std::int64_t rank = first; sound && rank <= first + others; ++rank)
       exchange.members.push_back(static_cast<int>(rank));
   }
   for (const auto& [bytes, ranks] : shared.contributions) {
-    sound = sound && ranks.sound(k_most_ranks);
+    sound = sound && ranks.sound(k_most_named_ranks);
     if (sound)
-      ranks.each([&](int rank) { exchange.contributions[rank] = bytes; });
+      ranks.each([&, &part = bytes](int rank) { exchange.contributions[rank] = part; });
   }
   if (!sound)
     raise(Errc::protocol, "an exchange has ranks that cannot be");
@@ -97,7 +97,7 @@ Report make_report(int supervisor, SupervisorMessage message) {
 void put_parts_back(SupervisorMessage& message, const Parts& parts) {
   if (auto* part = std::get_if<ExchangePart>(&message.body))
     for (const auto& [bytes, ranks] : parts)
-      ranks.each([&](int rank) { part->exchange.contributions[rank] = bytes; });
+      ranks.each([&, &own = bytes](int rank) { part->exchange.contributions[rank] = own; });
 }
 
 Result<SupervisorMessage> decode_supervisor_message(std::string_view bytes) {

@@ -116,8 +116,7 @@ Result<void> TuneJob::prepare() {
         fmt::format("{}{}{}: {}", one.name, one.value.empty() ? "" : "=", one.value, one.why));
   tuning_.transports = settings_.transports.reasons;
   tuning_.pinned = settings_.pinned;
-  for (const workload::EnvironmentVariable& one : settings_.environment)
-    tuning_.environment.push_back({one.setting, one.why_nothing, one.file});
+  tuning_.environment = settings_.environment;
   tuning_.only_environment = options_.check_environment;
   tuning_.min_gain = options_.min_gain;
   tuning_.budget_s = seconds(options_.time_ns);

@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 
+#include <cstdlib>
+
 namespace ncclprobe::test_launch {
 
 using namespace std::chrono_literals;
@@ -54,7 +56,10 @@ LocalRun run_locally(const std::string& worker, const model::TrialSpec& spec,
                      int devices_per_worker) {
   std::string token = make_token();
   auto fleet = launch::make_local_fleet();
-  launch::SupervisorOptions options = make_options(worker, {token});
+  std::vector<std::string> environment{token};
+  if (const char* sanitizer = std::getenv("TSAN_OPTIONS")) // workers are built with it too
+    environment.push_back(std::string("TSAN_OPTIONS=") + sanitizer);
+  launch::SupervisorOptions options = make_options(worker, environment);
   options.devices_per_worker = devices_per_worker;
   launch::Supervisor supervisor(*fleet, make_layout(spec.ranks), options);
   std::int64_t start_ns = base::monotonic_ns();

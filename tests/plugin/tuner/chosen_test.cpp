@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <dlfcn.h>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -18,12 +19,18 @@ using namespace ncclprobe::test;
 
 namespace {
 
+// Catch2's own checks must stay in one thread.
+void require(bool holds, const char* what) {
+  if (!holds)
+    throw std::runtime_error(what);
+}
+
 // Found as NCCL finds it with NCCL_TUNER_PLUGIN=STATIC_PLUGIN.
 template <typename Tuner>
 Tuner& tuner(const char* name) {
   void* self = dlopen(nullptr, RTLD_NOW | RTLD_LOCAL);
   auto* found = static_cast<Tuner*>(dlsym(self, name));
-  REQUIRE(found != nullptr);
+  require(found != nullptr, name);
   return *found;
 }
 
@@ -32,13 +39,14 @@ class Communicator {
 public:
   Communicator() : tuner_(tuner<ncclTuner_v6_t>("ncclTunerPlugin_v6")) {
     ncclNvlDomainInfo_t domains{1, 8, 8};
-    REQUIRE(tuner_.init(&context_, 77, 8, 1, nullptr, &domains, nullptr) == 0);
+    require(tuner_.init(&context_, 77, 8, 1, nullptr, &domains, nullptr) == 0, "init");
   }
   ~Communicator() { tuner_.finalize(context_); }
   Costs ask(int function = ncclFuncAllReduce, std::size_t bytes = 1024) {
     Costs costs;
-    CHECK(tuner_.getCollInfo(context_, function, bytes, 1, costs.table(), 7, 3, 0,
-                             &costs.channels) == 0);
+    require(tuner_.getCollInfo(context_, function, bytes, 1, costs.table(), 7, 3, 0,
+                               &costs.channels) == 0,
+            "getCollInfo");
     return costs;
   }
 
