@@ -39,7 +39,7 @@ bool is_plain_name(const std::string& name) {
 Result<fs::path> folder_of(const fs::path& folder, const std::string& name) {
   if (!is_plain_name(name))
     return fail({Errc::invalid_argument,
-                 fmt::format("'{}' is no name for a baseline", base::printable(name)),
+                 fmt::format("'{}' is not a valid name for a baseline", base::printable(name)),
                  "use letters, digits, '-', '_' and '.'"});
   return folder / name;
 }
@@ -73,7 +73,8 @@ Result<ComparedRun> read_baseline_file(const fs::path& path) {
   NCCLPROBE_TRY_ASSIGN(const std::string text, base::read_text(path));
   auto file = base::parse_json<BaselineFile>(text);
   if (!file)
-    return fail(Errc::protocol, "{} is not of a baseline: {}", path.string(), file.error().message);
+    return fail(Errc::protocol, "{} is not a baseline file: {}", path.string(),
+                file.error().message);
   if (file->format != k_format || file->version != k_version)
     return fail(Errc::protocol, "{} is of format '{}', version {}; this program reads version {}",
                 path.string(), base::printable(file->format), file->version, k_version);

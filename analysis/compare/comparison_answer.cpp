@@ -86,7 +86,7 @@ std::string decided_in_words(const RunComparison& comparison, int cells) {
   if (!comparison.overall)
     return fmt::format(" in each of {} cells", cells);
   const int open = comparison.count(CellVerdict::not_decided);
-  return open == 0 ? fmt::format(". All {} cells are decided one by one too", cells)
+  return open == 0 ? fmt::format(". Each of the {} cells is decided too", cells)
                    : fmt::format(". {} of {} cells {} not decided", open, cells,
                                  open == 1 ? "is" : "are");
 }

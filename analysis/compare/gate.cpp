@@ -50,7 +50,7 @@ Result<void> read_sizes(std::string_view text, Gate& gate) {
     if (dash != std::string_view::npos) {
       NCCLPROBE_TRY_ASSIGN(gate.most_bytes, base::parse_bytes(trimmed(text.substr(dash + 1))));
       if (gate.most_bytes < gate.least_bytes)
-        return fail(Errc::invalid_argument, "'{}' begins above its end", text);
+        return fail(Errc::invalid_argument, "'{}': the first size is larger than the last", text);
     }
   }
   return {};
@@ -81,7 +81,7 @@ Result<void> check_workload(const std::string& word) {
     return {};
   const std::vector<std::string_view> views(names.begin(), names.end());
   const std::string_view nearest = base::most_similar(word, views);
-  return fail(Errc::invalid_argument, "'{}' is no workload{}", base::printable(word),
+  return fail(Errc::invalid_argument, "'{}' is not a workload{}", base::printable(word),
               nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
 }
 
@@ -100,12 +100,11 @@ Result<double> read_change(std::string_view text, Gate::Metric metric) {
   if (is_bandwidth(metric)) {
     // A change may be too small for the ratio.
     if (!whole || positive || !(1 + percent / 100 < 1) || !(percent > -100))
-      return fail(Errc::invalid_argument, "'{}' is not how far a bandwidth may fall, such as -3%",
-                  text);
+      return fail(Errc::invalid_argument, "'{}' is not a limit for a bandwidth, such as -3%", text);
     return 1 + percent / 100;
   }
   if (!whole || !positive || !(1 + percent / 100 > 1) || !(percent <= 1000))
-    return fail(Errc::invalid_argument, "'{}' is not how far a time may rise, such as +3%", text);
+    return fail(Errc::invalid_argument, "'{}' is not a limit for a time, such as +3%", text);
   return 1 / (1 + percent / 100);
 }
 
@@ -223,7 +222,7 @@ Result<Gate> parse_gate(const std::string& text) {
   const std::string_view all = text;
   const std::size_t open = all.find('('), close = all.find(')');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open)
-    return refuse("what it is about is missing: METRIC(WORKLOAD,SIZES) CHANGE");
+    return refuse("it does not have the form METRIC(WORKLOAD,SIZES) CHANGE");
   auto metric =
       model::parse_enum<Gate::Metric>(std::string(trimmed(all.substr(0, open))), "metric");
   if (!metric)

@@ -269,7 +269,7 @@ Report doctor_report(const Case& one, const std::vector<CheckResult>& findings) 
   if (installed->rows > 0)
     report.sections.push_back(
         {.key = "installed", .blocks = {View{installed}}, .part = k_provenance});
-  Section found{"findings", "Findings, the worst first"};
+  Section found{"findings", "Findings, worst first"};
   for (const CheckResult& finding : findings)
     add_finding(finding, one.ranks(), hosts, found);
   report.sections.insert(report.sections.end(),

@@ -162,7 +162,7 @@ void check_link_errors(const GpuHealth& gpu, GpuResults& host) {
   LinkSum of_worst;
   of_worst.add(*worst);
   host.bad("D11", retrained ? CheckStatus::warn : CheckStatus::info,
-           retrained ? What("nvlink_retrained", "an NVLink was trained again")
+           retrained ? What("nvlink_retrained", "an NVLink was retrained")
                      : What("nvlink_errors", "an NVLink repeated packets, or had many CRC errors"),
            gpu,
            fmt::format("{} on {} since the driver was loaded; worst: link {} with {} (our "

@@ -177,13 +177,14 @@ void check_container(const Case& one, const model::Survey& survey, CheckResults&
   bool good = true;
   if (limits.numa_calls_allowed == false) {
     good = false;
-    into.add(survey, {"D17",
-                      CheckStatus::warn,
-                      {"numa_calls_denied", "this container may not make NUMA system calls"},
-                      {"get_mempolicy(2): Operation not permitted"},
-                      "NCCL cannot place host memory near its GPU: cuMem host allocations fail or "
-                      "use the wrong node",
-                      "docker run --cap-add SYS_NICE ..., or NCCL_CUMEM_HOST_ENABLE=0"});
+    into.add(survey,
+             {"D17",
+              CheckStatus::warn,
+              {"numa_calls_denied", "this container is not allowed to make NUMA system calls"},
+              {"get_mempolicy(2): Operation not permitted"},
+              "NCCL cannot place host memory near its GPU: cuMem host allocations fail or "
+              "use the wrong node",
+              "docker run --cap-add SYS_NICE ..., or NCCL_CUMEM_HOST_ENABLE=0"});
   }
   if (limits.memory_limit_bytes && limits.memory_used_bytes &&
       *limits.memory_used_bytes > *limits.memory_limit_bytes / 10 * 9) {

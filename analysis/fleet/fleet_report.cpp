@@ -37,8 +37,9 @@ constexpr FindingKind k_bad_node{"bad_node", Severity::error, "{node}: {reason}"
                 "[SYNTHETIC] These times come from a model, not from a machine."};
 
 std::string in_words(const SpeedEstimate& estimate) {
-  return fmt::format("{:.2f}x [{:.2f}, {:.2f}] in {} of {}", estimate.ratio, estimate.interval.low,
-                     estimate.interval.high, estimate.slow, estimate.meetings);
+  return fmt::format("{:.2f}x [{:.2f}, {:.2f}], slow in {} of {}", estimate.ratio,
+                     estimate.interval.low, estimate.interval.high, estimate.slow,
+                     estimate.meetings);
 }
 
 std::string name_of(const Checked& checked, int node) {

@@ -37,7 +37,7 @@ struct Checked {
   std::string why_incomplete; // empty: it ran to its end
 };
 
-// "0.61x [0.58, 0.64] in 6 of 6, rail 3": why a node is not good. Empty for good ones.
+// "0.61x [0.58, 0.64], slow in 6 of 6, rail 3": why a node is not good. Empty for good ones.
 std::string reason_of(const Checked& checked, int node);
 // True if a node, a link or a rail is named.
 bool names_any(const Checked& checked);

@@ -19,26 +19,26 @@ constexpr std::size_t k_most_shown_frames = 4; // of a stack
 
 constexpr FindingKind k_not_called{
     "not_called", Severity::error,
-    "{blamed} not called {call} of {group}. {waiting} in it, for {wait}."};
+    "{blamed} not called {call} of {group}. {waiting} in it for {wait}."};
 constexpr FindingKind k_mismatch{
     "mismatch", Severity::error,
     "{theirs_by} called {theirs}, where {others_by} called {others} of {group}: the {differs} "
-    "differs. {waiting}, for {wait}."};
+    "differs. {waiting} for {wait}."};
 constexpr FindingKind k_unmatched_message{
     "unmatched_message", Severity::error,
-    "{blamed} not called the {opposite} that belongs to {call} of {by}, of {group}. {waiting}, for "
+    "{blamed} not called the {opposite} that matches {call} of {by} in {group}. {waiting} for "
     "{wait}."};
 constexpr FindingKind k_order{
     "order", Severity::error,
-    "{ranks} wait for each other in different operations, for {wait}: they called operations of "
-    "several communicators in different orders. One of these is {call} of {group}."};
+    "{ranks} have waited for each other in different operations for {wait}: they called "
+    "operations of several communicators in different orders. One of these is {call} of {group}."};
 constexpr FindingKind k_not_begun{
     "not_begun", Severity::error,
     "All ranks of {group} have called {call}, but the GPU of {by} has not begun it: earlier work "
-    "on that GPU has not ended. {waiting}, for {wait}."};
+    "on that GPU has not ended. {waiting} for {wait}."};
 constexpr FindingKind k_transfer{
     "transfer", Severity::error,
-    "All ranks of {group} have called {call} with equal arguments, and it does not end on {by}, "
+    "All ranks of {group} have called {call} with equal arguments, but it has not ended on {by} "
     "for {wait}. Look for errors of links, network and GPUs (ncclprobe doctor, NCCL_DEBUG=WARN)."};
 constexpr FindingKind k_outside{"outside", Severity::note,
                                 "Nothing hangs in NCCL: all ranks are outside NCCL. The last "
@@ -91,7 +91,8 @@ std::string has_or_have(const Verdict& verdict) {
 }
 
 std::string waiting_text(const Verdict& verdict) {
-  return capital(ranks_text(verdict.waiting)) + (verdict.waiting.size() == 1 ? " waits" : " wait");
+  return capital(ranks_text(verdict.waiting)) +
+         (verdict.waiting.size() == 1 ? " has waited" : " have waited");
 }
 
 std::string argument_text(Argument argument) {
@@ -273,10 +274,9 @@ std::vector<std::string> evidence_texts(const Job& job, const Verdict& verdict) 
     texts.push_back(std::move(advice));
   if (verdict.mismatch && verdict.mismatch->elsewhere)
     texts.push_back(
-        fmt::format("The others call {} {} the place where {} called it: the order "
-                    "differs.",
+        fmt::format("The others call {} {} than {} did: the order differs.",
                     call_name(verdict.mismatch->theirs),
-                    *verdict.mismatch->elsewhere > verdict.mismatch->position ? "after" : "before",
+                    *verdict.mismatch->elsewhere > verdict.mismatch->position ? "later" : "earlier",
                     ranks_text(verdict.mismatch->ranks)));
   if (verdict.call)
     if (const Call& call = call_at(job, *verdict.call); !call.where.empty())

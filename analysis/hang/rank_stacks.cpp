@@ -26,7 +26,7 @@ std::string place_text(const StackRow& row) {
     return row.problem;
   const std::vector<std::string>& frames = row.thread->frames;
   if (frames.empty())
-    return "in the kernel, which does not let it be looked at";
+    return "in the kernel, where its stack cannot be read";
   std::string text;
   for (std::size_t i = 0; i < std::min(frames.size(), k_shown_frames); ++i)
     text += (i == 0 ? "" : " < ") + frames[i];
@@ -66,7 +66,7 @@ TablePtr stacks_table(const std::vector<RankStacks>& all) {
   table.add("frames", of_thread([](const auto& thread) { return thread.frames; })).nested();
   table.add("problem",
             [](const StackRow& row) { return row.problem.empty() ? Value() : Value(row.problem); });
-  table.show_left("its main thread is in, innermost first",
+  table.show_left("stack of its main thread, innermost first",
                   [](const StackRow& row) { return base::printable(place_text(row)); });
   return table.table();
 }

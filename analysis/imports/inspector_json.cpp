@@ -129,7 +129,7 @@ Result<Contents> read_lines(const std::vector<std::string_view>& texts, Omission
       const Json json = Json::parse(line, nullptr, false);
       if (json.is_discarded() || !take(json, contents))
         omitted.add(number, json.is_discarded() ? "it is not JSON, or cut off"
-                                                : "it is no record of a known collective");
+                                                : "it is not a record of a known collective");
     }
   return contents;
 }

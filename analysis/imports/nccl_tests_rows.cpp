@@ -112,14 +112,14 @@ Result<model::CellLabel> label_of(const NcclTestsRow& row, Collective collective
   if (model::reduces(collective)) {
     const auto op = nccl_tests_op(row.op);
     if (!op)
-      return fail(Errc::invalid_argument, "'{}' is no reduction of nccl-tests",
+      return fail(Errc::invalid_argument, "'{}' is not a reduction of nccl-tests",
                   base::printable(row.op));
     label.op = *op;
   }
   if (model::has_root(collective)) {
     const auto root = base::number_of<int>(row.root);
     if (!root || *root < 0)
-      return fail(Errc::invalid_argument, "'{}' is no root rank", base::printable(row.root));
+      return fail(Errc::invalid_argument, "'{}' is not a root rank", base::printable(row.root));
     label.root = *root;
   }
   return label;

@@ -17,7 +17,7 @@ constexpr const char* k_what_if_examples =
     "all_reduce:data=-20% or bucket=100M; join several with '+' between them";
 
 base::Error bad_change(std::string_view text) {
-  return {base::Errc::invalid_argument, fmt::format("'{}' is no change of a job", text),
+  return {base::Errc::invalid_argument, fmt::format("'{}' is not a change of a job", text),
           k_what_if_examples};
 }
 

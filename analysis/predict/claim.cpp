@@ -47,8 +47,8 @@ void compare_with_measured(const Claim& claim, ClaimVerdict& verdict) {
       range,
       percent(least) == percent(most) ? ""
       : claim.communication_share
-          ? " (most if all communication queues)"
-          : " (most if all communication queues; the communication share was not given)",
+          ? " (the larger if all communication queues)"
+          : " (the larger if all communication queues; the communication share was not given)",
       verdict.fits ? "fits" : "does not fit");
 }
 

@@ -24,7 +24,7 @@ constexpr FindingKind k_costs_less{"costs_less", Severity::note,
     k_cost_not_decided{"cost_not_decided", Severity::warning,
                        "Whether {first} or {second} costs less is not decided: {why}."},
     k_unlike_costs{"unlike_costs", Severity::warning,
-                   "Whether {first} or {second} costs less is not said: only the cost of {paying} "
+                   "The costs of {first} and {second} are not compared: only the cost of {paying} "
                    "includes power. Give power_price_per_kwh of {other}."},
     k_cost_unknown{"cost_unknown", Severity::warning, "{node}: its cost is unknown: {why}."},
     k_step_unknown{"step_unknown", Severity::warning, "{node}, {workload}: unknown: {why}."},
@@ -35,10 +35,9 @@ constexpr FindingKind k_costs_less{"costs_less", Severity::note,
                    "those of a step that cannot run."},
     k_needs_recompute{
         "needs_recompute", Severity::warning,
-        "{node}, {workload}: does not fit into memory unless activations are computed again in "
-        "the backward pass: a GPU needs {need:.1f} GiB and has {has:.1f}. That takes time, which "
-        "is "
-        "not in the figures."},
+        "{node}, {workload}: does not fit into memory unless activations are recomputed in the "
+        "backward pass: a GPU needs {need:.1f} GiB and has {has:.1f}. The figures do not include "
+        "the time for that."},
     k_not_measured{
         "not_measured", Severity::warning,
         "{nodes}: not measured. Figures are limits, from published or stated rates and the "
@@ -47,8 +46,8 @@ constexpr FindingKind k_costs_less{"costs_less", Severity::note,
     k_synthetic_nodes{"synthetic_nodes", Severity::warning,
                       "SYNTHETIC NUMBERS of {nodes}: they come from a model."},
     k_few_runs{"few_runs", Severity::warning,
-               "{node}: the scatter between boots and machines is not in its intervals: {runs} of "
-               "a step were measured, and it takes three runs."},
+               "{node}: its intervals do not include the scatter between boots and machines. That "
+               "takes three runs of a step; measured: {runs}."},
     k_no_power_price{"no_power_price", Severity::note,
                      "{nodes}: power has no price of its own (power_price_per_kwh), so costs are "
                      "those of the node alone."},
@@ -57,7 +56,7 @@ constexpr FindingKind k_costs_less{"costs_less", Severity::note,
                           "only the GPUs' power is in the cost."},
     k_part_of_node{"part_of_node", Severity::note,
                    "{node}, {workload}: measured on {ranks} of {gpus} GPUs. Its cost is that "
-                   "share of the node's: the other GPUs are taken to do the same."};
+                   "share of the node's: the other GPUs are assumed to do the same."};
 
 std::string node_name(const Procurement& all, std::size_t node) {
   return base::printable(all.nodes[node].name);
@@ -307,8 +306,8 @@ Report procurement_report(const Procurement& all) {
   report.sections.push_back({"use", "What a million samples use", {View{use_view(all)}}});
   report.sections.push_back(
       {"memory",
-       "Memory that a GPU needs at least, GiB, which data sheets call GB (without libraries and "
-       "what layers keep within)",
+       "Minimum memory per GPU, GiB, which data sheets call GB (without libraries, and without "
+       "what layers keep internally)",
        {View{memory_view(all)}}});
   if (differences->rows > 0)
     report.sections.push_back({"differences",
@@ -326,11 +325,12 @@ Report procurement_report(const Procurement& all) {
       {.key = "method",
        .title = "How the differences were found",
        .blocks = {Text{
-           "", "A process is the sample unit, or a run where a node has three runs of a step. "
-               "Costs are geometric means; differences are Welch's test of their logarithms, "
-               "corrected by Holm over all of them. A verdict must also exceed what halves of "
-               "equal processes differ by. Limits are compared end to end. Between the two "
-               "prices of an interval, the 95% interval of the ratio of costs contains 1."}},
+           "", "The sample unit is a process, or a run if a node has three runs of a step. "
+               "Costs are geometric means. Differences are tested by Welch's t-test on their "
+               "logarithms, with Holm's correction over all of them. A verdict must also exceed "
+               "the difference between two halves of equal processes. Limits are compared end to "
+               "end. Between the two prices of an interval, the 95% interval of the ratio of "
+               "costs contains 1."}},
        .part = Section::Part::method});
   report.sections.push_back(source_section(all));
   report.data = {{"schema", "ncclprobe.procurement"},

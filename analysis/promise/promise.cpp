@@ -12,18 +12,18 @@ namespace {
 
 constexpr FindingKind k_kept{
     "kept", Severity::note,
-    "The promise is kept: with {settings} the job's steps are {speed}. Promised is {promised}."};
+    "The promise is kept: with {settings} the job's steps are {speed}. The promise: {promised}."};
 constexpr FindingKind k_smaller{
     "smaller", Severity::warning,
-    "The gain is smaller than promised: with {settings} the job's steps are {speed}. Promised is "
+    "The gain is smaller than promised: with {settings} the job's steps are {speed}. The promise: "
     "{promised}."};
 constexpr FindingKind k_no_gain{
     "no_gain", Severity::warning,
     "The promise is not kept: the job's steps are {speed} with {settings}, which shows no gain. "
-    "Promised is {promised}."};
+    "The promise: {promised}."};
 constexpr FindingKind k_slower{
     "slower", Severity::error,
-    "The settings harm: with {settings} the job's steps are {speed}. Promised is {promised}."};
+    "The job is slower: with {settings} its steps are {speed}. The promise: {promised}."};
 constexpr FindingKind k_undecided{
     "undecided", Severity::warning,
     "Not decided: with {settings} the job's steps are {speed}. That excludes neither the promised "

@@ -375,8 +375,8 @@ private:
                                        late_ns / 1e6));
     if (std::ranges::all_of(ranks_, [](const auto& rank) { return rank.kernels.known.empty(); }))
       out_.remarks.emplace_back("kernels were not recorded (ncclprobe record --cuda): the shortest "
-                                "computing that was seen counts as computing of the GPU, and more "
-                                "of it as a late host");
+                                "computing that was seen counts as computing of the GPU, and any "
+                                "time beyond it as a late host");
   }
 
   StepLength length_of(const std::vector<RankTimes>& times, std::size_t at, std::uint32_t number,

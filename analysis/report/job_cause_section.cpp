@@ -17,14 +17,14 @@ namespace {
 
 constexpr FindingKind k_model_checked{
     "job_model", Severity::note,
-    "Check: the usual times of the other steps predict {predicted} for each of {steps} steps; they "
-    "took {seen} (medians). {changes}"},
+    "Check: {steps} steps were predicted from the usual times of the other steps. Predicted: "
+    "{predicted}, measured: {seen} (medians). {changes}"},
     k_some_steps{"job_steps_chosen", Severity::note,
-                 "From {steps} steps all over the job, because all of them would need too much "
+                 "From {steps} steps, spread over the whole job. All steps would need too much "
                  "memory."},
     k_no_kernels{"job_kernels_not_recorded", Severity::note,
-                 "Kernels were not recorded, so the hosts' launches alone tell slow computing from "
-                 "a late host. Work of the GPU that the host launched late looks like a late host. "
+                 "Kernels were not recorded. Only the hosts' launches separate slow computing from "
+                 "a late host. GPU work that the host launched late looks like a late host. "
                  "'record --cuda' records kernels."};
 
 std::string seen_by_text(CauseSeenBy seen_by) {
@@ -248,7 +248,7 @@ private:
 Finding checked(const ModelCheck& check) {
   std::string changes = "No step was disturbed, so predictions of changes could not be checked.";
   if (check.disturbances > 0)
-    changes = fmt::format("The predicted delay of {} was {} in all, the measured one {}; "
+    changes = fmt::format("The predicted delay of {} was {} in total, the measured one {}; "
                           "median error {:.0f}%.",
                           count_of(check.disturbances, "disturbed step", "disturbed steps"),
                           format_duration(check.predicted_change_ns),

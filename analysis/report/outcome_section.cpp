@@ -20,7 +20,7 @@ constexpr int k_outcome_hang = 13;
 constexpr std::size_t k_most_failures_named = 3;
 
 constexpr FindingKind k_trials_failed{"trials_failed", Severity::error,
-                                      "{failed} of {trials} did not go well: {how}.{rest}"},
+                                      "{failed} of {trials} did not succeed: {how}.{rest}"},
     k_cells_missing{"cells_missing", Severity::warning,
                     "{failed} of {trials} did not measure everything: {how}."},
     k_trials_missing{"trials_missing", Severity::warning,
@@ -33,7 +33,7 @@ constexpr FindingKind k_trials_failed{"trials_failed", Severity::error,
             "--retry-failed."},
     k_resume{"resume", Severity::note,
              "Measure the rest: ncclprobe run --resume with the run file."},
-    k_all_ok{"all_ok", Severity::note, "{trials} went well{data}."},
+    k_all_ok{"all_ok", Severity::note, "{trials} succeeded{data}."},
     k_floor{"noise_floor", Severity::note, "A/A noise floor: {floor}."},
     k_more_processes{"more_processes", Severity::note,
                      "To compare this run with another one, measure {least} processes of each cell "
@@ -151,7 +151,7 @@ Section failure_section(const model::Run& run) {
                       {"trials", count_of(run.trials.size(), "trial", "trials")},
                       {"how", groups_in_words(groups)},
                       {"rest", any_failed && failed < run.trials.size()
-                                   ? " The figures below are of the others."
+                                   ? " The figures below are from the others."
                                    : ""}}}},
                    k_outcome_hang};
     section.blocks.push_back(std::move(found));

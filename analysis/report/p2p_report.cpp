@@ -29,12 +29,11 @@ constexpr int k_answer_hang = 13;
 
 constexpr FindingKind k_links_slow{
     "links_slow", Severity::warning,
-    "The links are slower than expected (medians), in {low} of {judged} with a "
-    "reference, such as {what}: {verdict}."},
+    "The links are slower than expected (medians) in {low} of {judged} with a "
+    "reference value. Example: {what}: {verdict}."},
     k_links_normal{"links_normal", Severity::note,
-                   "The links are as fast as expected (medians), in all {judged} with a reference, "
-                   "such as {what}: "
-                   "{verdict}."},
+                   "The links are as fast as expected (medians) in all {judged} with a reference "
+                   "value. Example: {what}: {verdict}."},
     k_links_not_judged{"links_not_judged", Severity::note,
                        "No reference is known for these links. The fastest kind of transfer, "
                        "{what}, reaches {gb_per_s:.2f} GB/s (median over pairs)."},
@@ -247,7 +246,7 @@ std::vector<Outlier> outliers(const std::vector<P2pMatrix>& matrices) {
         const double ratio = figure->value / figure->class_median;
         const double times = matrix.latency() ? ratio : 1 / ratio;
         found.push_back({matrix.direction == P2pDirection::uni, times,
-                         fmt::format("{}: {} {}, {} slower than the {} of others of its kind",
+                         fmt::format("{}: {} {}, {} slower than others of its kind ({})",
                                      describe(matrix, entry), format_number(figure->value),
                                      matrix.latency() ? "ns" : "GB/s", percent_above(times),
                                      format_number(figure->class_median))});

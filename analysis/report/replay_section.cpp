@@ -23,15 +23,15 @@ constexpr FindingKind k_reproduces{
     "The replayed step is {difference} the captured one. Its exposed communication differs by "
     "{exposed_ms:+.3f} ms."},
     k_replay_not_measured{"replay_not_measured", Severity::warning,
-                          "The replay was not measured, so nobody knows how well it reproduces the "
-                          "captured step."},
+                          "The replay was not measured, so it is unknown how well it reproduces "
+                          "the captured step."},
     k_verdict_of_replay{
         "verdict_of_replay", Severity::note,
         "These ratios are of the replay. Its step is {difference} the job's. Smaller gains may "
         "not appear in the job."},
     k_verdict_of_unknown{"verdict_of_unmeasured_replay", Severity::warning,
-                         "These ratios are of the replay, and nobody knows how well it reproduces "
-                         "the job: its default was not measured."};
+                         "These ratios are of the replay. How well it reproduces the job is "
+                         "unknown, because its default was not measured."};
 
 constexpr std::size_t k_most_operation_rows = 16; // JSON has all
 

@@ -137,7 +137,7 @@ void add_step_notes(std::vector<Block>& blocks, const std::vector<const StepResu
                2});
   if (!refusals.empty())
     blocks.push_back(Text{"",
-                          fmt::format("marks refused in {}; first: {}",
+                          fmt::format("marks rejected in {}; first: {}",
                                       count_of(refusals.size(), "cell", "cells"), refusals.front()),
                           2});
 }
@@ -324,8 +324,9 @@ Section step_reading_section() {
                "(pauses between its kernels included).",
                k_hang},
            Text{"  wait, transfer",
-                "the two parts of uncovered communication. wait: how much longer a rank takes than "
-                "the fastest; transfer: the rest. Only transfer depends on NCCL.",
+                "the two parts of uncovered communication. wait: how much longer a rank's "
+                "communication takes than the fastest rank's; transfer: the rest. Only transfer "
+                "depends on NCCL.",
                 k_hang},
            Text{"  hidden, exposed",
                 "communication while a kernel computes, and while none does (as in --timeline). "
@@ -334,13 +335,13 @@ Section step_reading_section() {
            Text{"  comp., comm.", "the same step without communication, and without computing.",
                 k_hang},
            Text{"  gain %",
-                "time saved by running both at once, in percent of the most that it could save. At "
-                "100 the step takes as long as the longer of the two, at 0 as long as one after "
+                "time saved by running both at once, in percent of the largest possible saving. At "
+                "100 the step takes as long as the longer of the two; at 0, as long as one after "
                 "the other.",
                 k_hang},
            Text{"  lost",
                 "100 - efficiency, in percent of the step time: the sum of the columns after it. "
-                "Below 0: the step has less of that than its base.",
+                "Below 0: the step loses less to it than its base.",
                 k_hang}},
       .part = Section::Part::method};
 }

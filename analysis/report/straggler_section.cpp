@@ -30,7 +30,7 @@ constexpr FindingKind k_lateness_unknown{
 
 constexpr FindingKind k_clocks_are_wrong{
     "clocks_are_wrong", Severity::warning,
-    "The clocks of these ranks do not agree: {what}. So nobody is called late, waits count as "
+    "The clocks of these ranks do not agree: {what}. So no rank is called late, waits count as "
     "transfer, and ranks may be shifted against each other. Times within one rank are right."};
 
 constexpr std::size_t k_most_ranks_drawn = 16;
@@ -231,8 +231,8 @@ Section stragglers_section(const Stragglers& found, const std::string& place) {
                               unit_of(found.ranks).name, found.per_step ? "step" : "collective");
   section.blocks = {
       Text{"",
-           fmt::format("Start skew of {} collectives ({} seen on all of their known ranks, {} on "
-                       "one only): median {}, 99% within {}, largest {}.",
+           fmt::format("Start skew of {} collectives ({} recorded on all of their known ranks, {} "
+                       "on one rank only): median {}, 99% within {}, largest {}.",
                        grouped(skew.collectives), grouped(skew.complete), grouped(skew.single),
                        with_interval(*skew.median, skew.median_interval),
                        with_interval(*skew.p99, skew.p99_interval), format_us(*skew.largest)),

@@ -154,10 +154,10 @@ std::string unpaired_text(const Verdicts& verdicts) {
       "t-test on the logarithms of these times. The ratio is that of the geometric "
       "means, above 1 if the setting is faster; its {:.0f}% interval is for that "
       "comparison alone. No observation is left out. If a cell has two speeds, a few "
-      "processes may all run at the same one by chance, and then scatter too little. "
-      "So two more tests use the typical scatter of more processes: of all settings in "
-      "the cell, and of the same setting in all cells of its size class. The largest p "
-      "and the widest interval count.",
+      "processes may all run at the same speed by chance. Their scatter is then too "
+      "small. So two more tests use the typical scatter of more processes: of all "
+      "settings in the cell, and of the same setting in all cells of its size class. "
+      "The largest p and the widest interval count.",
       counts_text(verdicts, false, processes(&Comparison::setting)),
       counts_text(verdicts, false, processes(&Comparison::baseline)), 100 * k_confidence);
 }

@@ -27,7 +27,7 @@ inline constexpr FindingKind k_better{
         "and of the default (--repeat {least_processes})."},
     k_too_noisy{"too_noisy", Severity::warning, "Too noisy to tell whether any setting is better."},
     k_would_have_missed{"would_have_missed", Severity::warning,
-                        "{too_noisy} of {comparisons} would have missed a difference of "
+                        "In {too_noisy} of {comparisons}, noise would hide a difference of "
                         "{percent:.0f}%."},
     k_open{"not_decided", Severity::note, "{open} not decided."},
     k_withheld{"verdict_withheld", Severity::warning, "No verdict on {setting}: {why}."},
@@ -52,8 +52,8 @@ inline constexpr FindingKind k_not_steady{
     "the default differs from itself (A/A, adjusted p {p:.2g}): something changed "
     "during this run and may have caused verdicts."},
     k_throttled_comparisons{"throttled_comparisons", Severity::warning,
-                            "GPUs ran slower than asked for (throttled) in some processes: "
-                            "verdicts marked * compare such cells."};
+                            "GPUs were throttled in some processes: verdicts marked * compare "
+                            "such cells."};
 
 // "44% up to 64K (12 cells), 0.83% above 4M (9 cells)"; empty if none is known.
 std::string floor_text(const NoiseFloors& floors);

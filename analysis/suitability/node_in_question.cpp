@@ -57,7 +57,7 @@ nodes_of_hosts(const std::vector<const model::HostInventory*>& hosts) {
   }
   if (nodes.empty())
     return base::fail(base::Error{base::Errc::not_found, "no host in it has a GPU",
-                                  "give what was stored on hosts with GPUs"});
+                                  "give a file that was stored on hosts with GPUs"});
   return nodes;
 }
 

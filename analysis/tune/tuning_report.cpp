@@ -37,8 +37,7 @@ constexpr FindingKind k_remove{
     "processes that had no part in choosing."};
 constexpr FindingKind k_keep_environment{
     "keep_environment", Severity::note,
-    "Keep the environment: without any of its variables nothing is shown to be faster by more "
-    "than {gain:.1f}%."};
+    "Keep the environment: no removal of its variables is shown to gain more than {gain:.1f}%."};
 constexpr FindingKind k_no_effect{"variables_without_effect", Severity::note,
                                   "These variables of the environment change nothing here: "
                                   "{variables}."};
@@ -51,28 +50,29 @@ constexpr FindingKind k_nothing_compared{
     "{budget}. Give more time with --budget."};
 constexpr FindingKind k_default_failed{
     "default_failed", Severity::error,
-    "Nothing can be compared: the default itself failed again and again. `ncclprobe report` of "
-    "the run file says why."};
-constexpr FindingKind k_would_try{"would_try", Severity::note,
-                                  "Nothing was measured. Of {combinations} combinations for "
-                                  "{targets}, a search tries what it can in at most {budget}."};
+    "Nothing can be compared: the default itself failed repeatedly. `ncclprobe report` of the run "
+    "file says why."};
+constexpr FindingKind k_would_try{
+    "would_try", Severity::note,
+    "Nothing was measured. A search tries as many of the {combinations} "
+    "combinations for {targets} as it can in {budget}."};
 constexpr FindingKind k_not_confirmed{
     "delivery_not_confirmed", Severity::warning,
-    "Keep the defaults: {settings} won when it was chosen, but not again as delivered."};
+    "Keep the defaults: {settings} won the search, but did not win again as delivered."};
 constexpr FindingKind k_unfinished{"not_complete", Severity::warning,
-                                   "The search ended before it was done, so a faster setting may "
-                                   "remain. More time (--budget) finds "
-                                   "out; candidates not measured to the end: {left}."};
+                                   "The search was not completed, so a faster setting may exist. "
+                                   "Give more time with --budget. Candidates not fully measured: "
+                                   "{left}."};
 constexpr FindingKind k_left_out{"left_out", Severity::note,
                                  "Left out, no effect: {settings}. The fastest combination had "
-                                 "them, and is not shown to be slower without."};
+                                 "them, but is not shown to be slower without them."};
 constexpr FindingKind k_not_left_out{
     "effects_not_checked", Severity::note,
     "There was no time to leave out each variable in turn, so some of these may have no effect. "
     "More time (--budget) finds out."};
 constexpr FindingKind k_disturbed{
     "disturbed", Severity::warning,
-    "The default itself was off in {trials}, so these were repeated."};
+    "In {trials}, the default itself was disturbed. These were repeated."};
 
 std::string_view in_words(Fate fate) {
   switch (fate) {
@@ -423,11 +423,11 @@ Report tuning_report(const Tuning& given) {
     report.sections.push_back({"targets", "What was tuned", {View{targets}}});
   if (candidates->rows > 0) {
     auto rows = telling_rows(tuning->outcome);
-    Section tried{"candidates", "Candidates, and why each won or was left"};
+    Section tried{"candidates", "Candidates, and why each won or lost"};
     const auto impossible =
         static_cast<std::size_t>(std::ranges::count_if(tuning->outcome.reasons, cannot_run_here));
     if (const std::size_t slower = candidates->rows - rows.size() - impossible; slower > 0)
-      tried.add("", fmt::format("{} more were slower and left early. JSON has all.", slower), 2);
+      tried.add("", fmt::format("{} more were slower and dropped early. JSON has all.", slower), 2);
     if (impossible > 0)
       tried.add("", fmt::format("{} are not offered by the library here.", impossible), 2);
     tried.blocks.push_back(

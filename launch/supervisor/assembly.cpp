@@ -117,10 +117,10 @@ Result<void> check_agreement(const std::vector<SupervisorReport>& reports) {
     return fail(Error{Errc::mismatch, base::name_ranks(ranks) + " " + what, hint});
   };
   if (auto ranks = ranks_that_differ(&SupervisorReport::arguments); !ranks.empty())
-    return refuse(ranks, "started with other arguments than rank 0",
+    return refuse(ranks, "started with different arguments from rank 0",
                   "give every rank of the mpirun line the same arguments");
   if (auto ranks = ranks_that_differ(&SupervisorReport::plan); !ranks.empty())
-    return refuse(ranks, "read another plan file than rank 0",
+    return refuse(ranks, "read a different plan file from rank 0",
                   "put one plan file where all hosts see it");
   if (auto ranks = ranks_that_differ(&SupervisorReport::version); !ranks.empty())
     return refuse(ranks,
@@ -221,7 +221,7 @@ Result<Layout> make_layout(const std::vector<SupervisorReport>& reports,
       return fail(Error{Errc::unavailable,
                         fmt::format("no GPU for {} on {}: the host has {}",
                                     base::name_ranks(without), layout.hosts[host], gpus(host)),
-                        "start one rank a GPU, or use --backend host"});
+                        "start one rank per GPU, or use --backend host"});
   }
   return layout;
 }

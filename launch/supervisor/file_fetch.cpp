@@ -38,7 +38,7 @@ Result<void> FileFetch::add(Arriving& to, const FilePiece& piece) {
     to.file.emplace(std::move(file));
   }
   if (piece.offset != to.bytes)
-    return fail(Errc::protocol, "its bytes from {} on came in place of those from {} on",
+    return fail(Errc::protocol, "its bytes from {} on arrived instead of those from {} on",
                 piece.offset, to.bytes);
   NCCLPROBE_TRY(to.file->write(piece.bytes));
   to.bytes += piece.bytes.size();

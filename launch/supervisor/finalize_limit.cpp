@@ -16,7 +16,7 @@ constexpr unsigned k_limit_s = 60;
 
 [[noreturn]] void give_up(int) {
   base::print_in_signal_handler(
-      "ncclprobe: error: another supervisor does not come to the end of MPI_Finalize\n");
+      "ncclprobe: error: another supervisor did not finish MPI_Finalize\n");
   ::_exit(base::k_exit_some_failed);
 }
 

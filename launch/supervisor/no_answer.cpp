@@ -28,9 +28,9 @@ Error no_answer(const std::set<int>& ranks, const std::vector<std::string>& host
   return {Errc::unavailable,
           fmt::format("{} did not answer over {} within {} s", name_with_hosts(ranks, hosts),
                       mpi ? "MPI" : "TCP", std::chrono::duration<double>(patience).count()),
-          mpi ? "look whether these hosts are up and reach rank 0's over the network that MPI "
+          mpi ? "check that these hosts are up and reach rank 0's host over the network that MPI "
                 "uses: mpirun --mca btl_tcp_if_include NAME chooses it"
-              : "look whether these hosts are up and reach rank 0's at MASTER_ADDR"};
+              : "check that these hosts are up and reach rank 0's host at MASTER_ADDR"};
 }
 
 } // namespace ncclprobe::launch

@@ -199,7 +199,7 @@ void Supervisor::Impl::turn() {
   const std::int64_t asleep_ns = base::monotonic_ns();
   int ready = ::poll(watched.data(), watched.size(), any ? 0 : patience_ms());
   if (std::chrono::nanoseconds gap(base::monotonic_ns() - asleep_ns); gap > k_longest_turn) {
-    spdlog::warn("supervisor {} did not run for {}: all deadlines move by as much", fleet.rank(),
+    spdlog::warn("supervisor {} was paused for {}: all deadlines move by as much", fleet.rank(),
                  base::format_duration(static_cast<double>(gap.count())));
     active.exclude(gap);
   }
@@ -312,7 +312,7 @@ model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
   else if (spec.ranks < 1 || spec.ranks > impl.layout.ranks())
     refused = {
         model::OutcomeKind::failed,
-        fmt::format("the trial wants {} ranks, this run has {}", spec.ranks, impl.layout.ranks()),
+        fmt::format("the trial needs {} ranks, this run has {}", spec.ranks, impl.layout.ranks()),
         {}};
   else if (!spec.launch_ranks.empty() && !has_launch_ranks(spec, impl.layout.ranks()))
     refused = {model::OutcomeKind::failed,

@@ -123,9 +123,8 @@ void Supervisor::Impl::tell_where_traces_stay(const model::TrialSpec& spec) {
     if (!traces_stored.contains(supervisor) && host_of(supervisor) != host_of(k_leader))
       hosts.insert(host_of(supervisor));
   for (const std::string& host : hosts)
-    spdlog::warn(
-        "the trace of trial {} was not stored yet on {}: what there is of it stays there in {}",
-        spec.id, host, spec.trace_folder);
+    spdlog::warn("the trace of trial {} was not stored yet on {}: its data stays there in {}",
+                 spec.id, host, spec.trace_folder);
 }
 
 } // namespace ncclprobe::launch

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 std::string last_words(const WorkerHandle& worker) {
   std::string words = last_lines(worker.output_tail(4096), 5);
-  return words.empty() ? "" : ", its last words: " + words;
+  return words.empty() ? "" : ", its last output: " + words;
 }
 
 // The part of an answer that callers want.

@@ -162,7 +162,8 @@ private:
     const auto hello =
         frame->kind == FrameKind::hello ? read_as<Hello>(frame->bytes) : std::nullopt;
     Welcome answer;
-    answer.problem = hello ? problem_with(*hello, one.nonce) : "it is no ncclprobe of this version";
+    answer.problem =
+        hello ? problem_with(*hello, one.nonce) : "it is not an ncclprobe of this version";
     if (answer.problem.empty())
       answer.proof = proof_of(job_, side_of(job_.rank), hello->nonce, one.nonce, hello->rank);
     else
@@ -261,7 +262,7 @@ Attempt introduce(const EnvJob& job, int to, base::Fd connected) {
   auto frame = wait_for_frame(job, socket, FrameKind::challenge);
   const auto challenge = frame ? read_as<Challenge>(frame->bytes) : std::nullopt;
   if (!challenge || challenge->protocol != k_protocol) {
-    attempt.problem = "who listens there is no ncclprobe of this version";
+    attempt.problem = "the listener is not an ncclprobe of this version";
     return attempt;
   }
   Hello hello{std::string(k_protocol), job.id, make_nonce(), "", job.rank, job.size};
@@ -279,7 +280,7 @@ Attempt introduce(const EnvJob& job, int to, base::Fd connected) {
     attempt.problem = side_of(to) + " refuses this process: " + welcome->problem;
   else if (!same_proof(welcome->proof,
                        proof_of(job, side_of(to), hello.nonce, challenge->nonce, job.rank)))
-    attempt.problem = "who listens there does not know this rank's NCCLPROBE_JOB_SECRET";
+    attempt.problem = "the listener does not have this rank's NCCLPROBE_JOB_SECRET";
   else
     attempt.socket = std::move(socket);
   if (attempt.socket)

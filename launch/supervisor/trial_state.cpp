@@ -78,7 +78,7 @@ public:
     if (!(std::ranges::all_of(watches, &RankWatch::done) && exited.status.clean())) {
       std::string reason = "ended with " + exited.status.text();
       if (!exited.last_words.empty())
-        reason += ", its last words: " + exited.last_words;
+        reason += ", its last output: " + exited.last_words;
       bool signalled = exited.status.how == ExitStatus::How::signalled;
       trouble(exited.worker, signalled ? Trouble::Kind::signalled : Trouble::Kind::exited,
               std::move(reason), ranks_of(exited.worker));
@@ -203,7 +203,8 @@ private:
       std::erase_if(watches, [&](RankWatch* w) { return w->report().rank != message.rank; });
       if (watches.empty())
         return break_protocol(
-            worker, fmt::format("spoke for rank {}, which it does not drive", message.rank));
+            worker,
+            fmt::format("sent a message for rank {}, which it does not drive", message.rank));
     }
     auto to_all = [&](auto&& deliver) {
       for (RankWatch* watch : watches)

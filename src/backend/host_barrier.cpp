@@ -132,7 +132,7 @@ std::unique_ptr<HostBarrier> share_barrier(const std::string& key, const std::ve
     try {
       barrier = make();
     } catch (const Exception& error) {
-      spdlog::debug("the use messages for barriers: {}", error.what());
+      spdlog::debug("barriers use messages: {}", error.what());
     }
   };
   std::string invitation = tell("/barrier", [&](const Member& member) {

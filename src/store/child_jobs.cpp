@@ -242,7 +242,7 @@ Error no_verdict(const ChildJob& job, const ChildEnd& end) {
   if (end.how == ChildEnd::How::killed)
     return {Errc::unavailable,
             fmt::format("cannot {} {}: the process that tried to {}", job.verb, path, end.words),
-            "somebody ended it, or the kernel, for lack of memory: try again"};
+            "somebody killed it, or the kernel did, for lack of memory: try again"};
   if (job.verb != std::string_view("read"))
     return {Errc::failed,
             fmt::format("{} could not be made: a process that tried to {} it {}", path, job.verb,

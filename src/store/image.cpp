@@ -301,7 +301,7 @@ Tables read_outline(const std::filesystem::path& path, FileKind kind,
       throw;
     raise(Errc::protocol, "{} is damaged: {}", name, error.error().message);
   } catch (const std::bad_alloc&) {
-    raise(Errc::protocol, "{} is damaged: it asks for more memory than there is", name);
+    raise(Errc::protocol, "{} is damaged: it needs more memory than there is", name);
   } catch (const std::length_error&) {
     raise(Errc::protocol, "{} is damaged: it has an impossible length", name);
   }

@@ -109,8 +109,8 @@ Result<void> fill_parts_folder(const fs::path& run_file, const model::RunHeader&
         Error{Errc::invalid_argument,
               fmt::format("{} holds {} finished trials of an unfinished run", parts.string(),
                           trials.size()),
-              fmt::format("go on with `ncclprobe --resume {}`, choose another --output, or replace "
-                          "it with --force",
+              fmt::format("resume it with `ncclprobe --resume {}`, choose another --output, or "
+                          "replace it with --force",
                           base::shell_word(run_file.string()))});
   }
   NCCLPROBE_TRY(write_header(run_file, header));
@@ -159,9 +159,9 @@ Result<model::Run> resume_run(const fs::path& run_file) {
   if (!fs::exists(parts, error) && !fs::exists(run_file, error))
     return fail(Errc::not_found, "there is no run at {}", run_file.string());
   if (auto made = base::make_own_folder(parts); !made)
-    return fail(Error{
-        Errc::io, fmt::format("cannot go on with {}: {}", run_file.string(), made.error().message),
-        "copy the file to a folder that can be written"});
+    return fail(Error{Errc::io,
+                      fmt::format("cannot resume {}: {}", run_file.string(), made.error().message),
+                      "copy the file to a folder that can be written"});
   NCCLPROBE_TRY_ASSIGN(RunLock lock, RunLock::take(parts));
   auto run = read_locked(run_file);
   if (run)

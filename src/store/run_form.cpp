@@ -28,8 +28,8 @@ const RunForm& run_form() {
     made.header = maker.make<model::RunHeader>("run", "the run as a whole: one row",
                                                TableForm::Size::one_row);
     made.trials = made.tables.size();
-    made.trial = maker.make<model::TrialRecord>("trials", "the trials that are stored",
-                                                TableForm::Size::any);
+    made.trial =
+        maker.make<model::TrialRecord>("trials", "the stored trials", TableForm::Size::any);
     return made;
   }();
   return form;

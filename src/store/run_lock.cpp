@@ -114,9 +114,10 @@ Result<RunLock> RunLock::take_by_file(const std::filesystem::path& parts) {
       lock.owner_file_ = path;
       if (::write(file.get(), own.data(), own.size()) != static_cast<ssize_t>(own.size()))
         return fail(Errc::io, "cannot write {}: {}", path.string(), std::strerror(errno));
-      spdlog::warn("{} is on a file system without locks: {} stands for one; start no second run "
-                   "on this file from another host",
-                   parts.string(), path.string());
+      spdlog::warn(
+          "{} is on a file system without locks: {} serves as the lock; start no second run "
+          "on this file from another host",
+          parts.string(), path.string());
       return lock;
     }
     if (errno != EEXIST)
@@ -127,8 +128,8 @@ Result<RunLock> RunLock::take_by_file(const std::filesystem::path& parts) {
       return RunLock();
     if (!is_stale(owner))
       return held(parts, first_line(owner),
-                  fmt::format("wait until it has ended; if it was killed, remove {}: this file "
-                              "system has no locks that would end with it",
+                  fmt::format("wait until it has ended; if it was killed, remove {}: on this file "
+                              "system, locks do not end with their process",
                               path.string()));
     ::unlink(path.c_str());
   }
@@ -140,7 +141,7 @@ Result<RunLock> RunLock::take(const std::filesystem::path& parts, LockCall lock_
   base::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
   if ((!file && errno == ELOOP) || (file && !is_plain(file)))
     return fail(Error{Errc::io, fmt::format("{} is not a file of ncclprobe's", path.string()),
-                      "somebody put something else in its place: remove it"});
+                      "something else is in its place: remove it"});
   if (!file)
     return fail(Errc::io, "cannot open {}: {}", path.string(), std::strerror(errno));
   if (lock_call(file.get(), LOCK_EX | LOCK_NB) != 0) {

@@ -124,7 +124,7 @@ Result<RunFiles> run_files(const fs::path& run_file) {
   if (!found.folded && !header_there)
     return fail(Error{Errc::not_found, fmt::format("there is no run at {}", run_file.string()),
                       fs::exists(parts_folder(run_file), error)
-                          ? fmt::format("one was ended before it began: {} has no {}",
+                          ? fmt::format("a run was stopped before it began: {} has no {}",
                                         parts_folder(run_file).string(), k_header_name)
                           : "neither the file nor the folder of its parts is there"});
   found.files.push_back(found.folded ? FileToRead{run_file, FileKind::run}

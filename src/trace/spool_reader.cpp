@@ -29,7 +29,7 @@ std::optional<std::size_t> row_bytes_of(Table table) {
 Result<SpoolHeader> header_of(std::ifstream& file, const std::filesystem::path& path) {
   SpoolHeader header;
   if (!file.read(reinterpret_cast<char*>(&header), sizeof header) || header.magic != k_spool_magic)
-    return fail(Errc::protocol, "{} is not a spool of a trace", path.string());
+    return fail(Errc::protocol, "{} is not a trace spool", path.string());
   if (header.version != k_rows_version)
     return fail(Errc::protocol,
                 "{} was written by another version of ncclprobe (rows {}, not {}): use that "

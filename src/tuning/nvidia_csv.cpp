@@ -234,8 +234,7 @@ Result<ToNvidia> to_nvidia_csv(const Table& table) {
   if (lost_domains)
     to.remarks.emplace_back("The NVLink domains are not in the file: its rows apply to any.");
   if (lost_estimates)
-    to.remarks.emplace_back("NCCL's estimates, by which another machine is told, are not in the "
-                            "file.");
+    to.remarks.emplace_back("NCCL's estimates, which identify the machine, are not in the file.");
   remark_gaps(table, to.remarks);
   return to;
 }

@@ -56,8 +56,8 @@ struct Fiction {
   std::string_view truth;
 };
 inline constexpr auto k_fictions = std::to_array<Fiction>({
-    {"NCCL_TIMEOUT", "neither NCCL nor PyTorch reads it: NCCL waits without limit, and PyTorch's "
-                     "limit is torch.distributed.init_process_group(timeout=...)"},
+    {"NCCL_TIMEOUT", "neither NCCL nor PyTorch reads it. NCCL waits without limit; set PyTorch's "
+                     "limit with torch.distributed.init_process_group(timeout=...)"},
     {"NCCL_NET_DISABLE", "nothing reads it: NCCL_NET=Socket prevents NCCL from using RDMA"},
     {"NCCL_NCHANNELS", "nothing reads it: NCCL_MIN_CTAS and NCCL_MAX_CTAS limit the channels"},
     {"NCCL_NUM_CHANNELS", "nothing reads it: NCCL_MIN_CTAS and NCCL_MAX_CTAS limit the channels"},

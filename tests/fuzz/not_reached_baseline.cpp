@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "analysis/compare/gate.h"
 #include "analysis/compare/run_facts.h"
 #include "analysis/steps/step_results.h"
 
@@ -15,6 +16,10 @@ std::vector<compare::Suspect> compare::suspects(const FactsOfRuns&, const FactsO
 
 std::vector<compare::Suspect> compare::suspects(const std::vector<RunFact>&,
                                                 const std::vector<RunFact>&) {
+  std::abort();
+}
+
+const std::vector<compare::FactKind>& compare::guarded_facts() {
   std::abort();
 }
 

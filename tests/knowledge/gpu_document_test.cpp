@@ -18,15 +18,17 @@ namespace {
 constexpr const char* k_introduction =
     R"(# GPUs that ncclprobe knows
 
-`ncclprobe doctor --gpu NAME` answers from this table. It is written by a test from
-`src/knowledge/data/gpus_*.json`; do not edit it here.
+`ncclprobe doctor --gpu NAME` uses this table. A test generates this page from
+`src/knowledge/data/gpus_*.json`; do not edit it by hand.
 
-- Memory is of one GPU, in GB as published. GB/s are 1e9 bytes a second in **one** direction; vendors
-  print the sum of both for NVLink.
-- Rates of tensor cores are peaks of products without sparsity, by the type of the factors.
-- "bridge" is an NVLink that works only through a bridge between GPUs. The bridge may not be installed.
-- "unknown" was not found in a source. Nothing here is guessed.
-- A GPU that is missing is judged by its compute capability: `--gpu sm_89`.
+- Memory is the size and the bandwidth of one GPU's memory, as published. 1 GB/s is 1e9 bytes/s.
+- Tensor-core rates are dense peak rates (without sparsity), by input type.
+- PCIe is the generation and the number of lanes: `5 x16`.
+- NVLink bandwidth is the sum over all links of one GPU, in **one** direction. Vendors usually quote
+  the sum of both directions.
+- "bridge" means that NVLink needs a bridge between the GPUs. It may not be installed.
+- "unknown" means that no source states the value. Nothing here is guessed.
+- If a GPU is not listed, ask by its compute capability: `--gpu sm_89`.
 )";
 
 std::string memory_text(const GpuModel& model) {

@@ -95,7 +95,7 @@ TEST_CASE("without locks in the file system, a file keeps others out until its p
   REQUIRE(refused.error().code == Errc::unavailable);
   REQUIRE_THAT(refused.error().text(),
                ContainsSubstring(fmt::format("is being written by process {} on ", pid)) &&
-                   ContainsSubstring("no locks"));
+                   ContainsSubstring("locks do not end with their process"));
   REQUIRE(file_left);
   REQUIRE(taken);
 }

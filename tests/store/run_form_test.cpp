@@ -15,12 +15,11 @@ std::string document() {
   static constexpr const char* k_numbers[] = {"u8", "i32", "u32", "i64", "u64", "f64"};
   std::string text =
       "# Tables of a run file\n\n"
-      "[Run files](run-files.md) shows how to read them. Generated from the types of the "
-      "program; a test checks that the page is current.\n\n"
+      "[Run files](run-files.md) shows how to read these tables. This page is generated from the "
+      "program's types; a test checks that it is current.\n\n"
       "A `text` is a u32, the row in `/strings`; a `choice` is a u8 with the attribute `labels`; "
       "`?` marks columns whose values can be\nabsent (attribute `missing`). Lists of ranks are "
-      "texts such as `0,1,5`; other lists, and what has a structure of its own, are texts in "
-      "JSON.\n";
+      "texts such as `0,1,5`. Other lists and nested structures are JSON texts.\n";
   for (const store::TableForm& table : store::run_form().tables) {
     text += fmt::format("\n## /{}\n\n{}\n\n| column | type | meaning |\n|---|---|---|\n",
                         table.name, table.about);

@@ -219,6 +219,6 @@ TEST_CASE("what is no trace is refused with the file's name") {
 
   REQUIRE(absent.error().code == base::Errc::not_found);
   REQUIRE(text.error().message == (folder / "text.h5").string() + " is not an HDF5 file");
-  REQUIRE(no_spool.error().message == (folder / "text.h5").string() + " is not a spool of a trace");
+  REQUIRE(no_spool.error().message == (folder / "text.h5").string() + " is not a trace spool");
   REQUIRE(support::names_in(folder.path()) == std::vector<std::string>{"text.h5"});
 }

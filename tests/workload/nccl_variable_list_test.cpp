@@ -29,7 +29,8 @@ std::string listed_words(const Variable& variable) {
 }
 
 std::string outside(Outside what) {
-  constexpr const char* k_texts[] = {"not checked", "nearest limit", "its default", "as 1", "as 0"};
+  constexpr const char* k_texts[] = {"not checked", "nearest limit", "default", "same as 1",
+                                     "same as 0"};
   return k_texts[static_cast<int>(what)];
 }
 
@@ -53,34 +54,34 @@ std::pair<std::string, std::string> values_of(const Variable& variable) {
   case ValueKind::integer:
     return {limits_text(variable.limits), others_of_number(variable.limits)};
   case ValueKind::flag:
-    return {"1, T, TRUE, 0, F, FALSE; before 2.30.3 an integer", "its default"};
+    return {"1, T, TRUE, 0, F, FALSE; before 2.30.3 an integer", "default"};
   case ValueKind::level:
-    return {listed_words(variable) + ", exactly; or a number from 0", "its default"};
+    return {listed_words(variable) + ", case-sensitive; or a number, 0 or more", "default"};
   case ValueKind::word:
   case ValueKind::any_case:
     return {listed_words(variable) +
-                (variable.kind == ValueKind::word ? ", exactly" : ", in any case"),
-            variable.otherwise.empty() ? "its default" : std::string(variable.otherwise)};
+                (variable.kind == ValueKind::word ? ", case-sensitive" : ", case-insensitive"),
+            variable.otherwise.empty() ? "default" : std::string(variable.otherwise)};
   case ValueKind::words:
     if (variable.name == "NCCL_CTA_POLICY")
-      return {"0 to 2; since 2.29.2 also a list, with `\\|`, of " + listed_words(variable),
-              "the word is ignored; another number is DEFAULT"};
+      return {"0 to 2; since 2.29.2 also words joined by `\\|`: " + listed_words(variable),
+              "an unknown word is ignored; another number means DEFAULT"};
     return {"a list of " + listed_words(variable),
-            "the word is ignored; since 2.30.3 the whole list"};
+            "an unknown word is ignored; since 2.30.3 the whole list is ignored"};
   case ValueKind::algorithms:
   case ValueKind::protocols:
     return {"[function:][^]list[;function:list...] of " + listed_words(variable),
-            "**refused** since 2.24.3; before, the word is ignored"};
+            "**refused** since 2.24.3; earlier releases ignore the word"};
   case ValueKind::network_name:
-    return {"IB, Socket, or a plugin's name, in any case", "**refused**"};
+    return {"IB, Socket, or a plugin's name; case-insensitive", "**refused**"};
   case ValueKind::plugin:
-    return {fmt::format("a path, {}-NAME.so by its NAME, none, STATIC_PLUGIN", variable.words),
+    return {fmt::format("a path, NAME for {}-NAME.so, none, STATIC_PLUGIN", variable.words),
             "NCCL continues without it"};
   case ValueKind::file:
     return {"a file",
             variable.name == "NCCL_GRAPH_FILE" ? "**refused**" : "NCCL continues without it"};
   case ValueKind::interfaces:
-    return {"names, beginnings of names; ^ for all others, = for whole names",
+    return {"interface names or prefixes; ^ excludes them, = matches exact names only",
             "**refused** if none matches"};
   case ValueKind::address:
     return {"HOST:PORT, [IPv6]:PORT", variable.name == "NCCL_COMM_ID" ? "**refused**" : "-"};
@@ -93,27 +94,28 @@ std::string versions(const Variable& variable) {
   std::string since = variable.since == 0 ? "2.10" : nccl_version_text(variable.since);
   return variable.until == 0
              ? since
-             : fmt::format("{}, gone in {}", since, nccl_version_text(variable.until));
+             : fmt::format("{}, removed in {}", since, nccl_version_text(variable.until));
 }
 
 std::string document() {
   std::string text = fmt::format(
-      "# NCCL's environment variables, as ncclprobe knows them\n\n"
-      "`--set`, `plan --dry-run`, `doctor` and the check before every run judge variables by this "
-      "table. A test writes this page; do not edit it. The table was compared with the "
-      "sources of NCCL 2.10.3 to 2.30.7. Later entries, up to {}, were read from a copy of NCCL's "
-      "sources that another project includes. \"2.10\" also stands for older releases.\n\n"
+      "# NCCL environment variables that ncclprobe knows\n\n"
+      "`--set`, `plan --dry-run`, `doctor` and the check before every run use this table to check "
+      "variables. A test generates this page; do not edit it by hand. The table was compared with "
+      "the sources of NCCL 2.10.3 to 2.30.7. Later entries, up to {}, come from a copy of NCCL's "
+      "sources in another project. \"2.10\" means 2.10 or older.\n\n"
       "- A **refused** value makes every communicator fail. ncclprobe starts nothing with such a "
       "value.\n"
-      "- Text that is not an integer silently becomes the number at its beginning, or 0 (`8M` is "
-      "8, "
-      "`yes` is 0). A number that does not fit 64 bits becomes the default.\n"
-      "- An empty value counts as not set. Exceptions: NCCL_NET, NCCL_COMM_ID and NCCL_GRAPH_FILE "
-      "refuse it; NCCL_HOSTID, NCCL_TOPO_FILE, NCCL_DEBUG_SUBSYS, NCCL_NET_MERGE_LEVEL and the "
-      "lists "
-      "of plugins take it as a value.\n"
-      "- A number in parentheses is the release that added a word. Before 2.25.1 there were 32 "
-      "channels, not 64.\n\n"
+      "- If a variable takes an integer, NCCL silently reads other text as the number at its "
+      "beginning, or as 0 (`8M` is 8, `yes` is 0). An integer that does not fit in 64 bits becomes "
+      "the default.\n"
+      "- An empty value counts as not set. Exceptions: an empty NCCL_NET, NCCL_COMM_ID or "
+      "NCCL_GRAPH_FILE is refused. NCCL_HOSTID, NCCL_TOPO_FILE, NCCL_DEBUG_SUBSYS, "
+      "NCCL_NET_MERGE_LEVEL and the plugin lists accept it as a value.\n"
+      "- A number in parentheses is the release that added a word. Before 2.25.1 the limit was 32 "
+      "channels, not 64.\n"
+      "- \"Any other value\": what NCCL does with it. \"Not checked\": it uses the value as it is. "
+      "\"Nearest limit\", \"default\", \"same as 1\": it uses that value instead.\n\n"
       "| variable | since | values | any other value |\n|---|---|---|---|\n",
       nccl_version_text(k_newest_known_nccl));
   for (const Variable& variable : nccl_variables()) {
@@ -123,14 +125,14 @@ std::string document() {
   }
   text += "\n## Names that NCCL does not read\n\n| name | what it is |\n|---|---|\n";
   for (const auto& one : table::k_retired)
-    text += fmt::format("| {} | read by releases before 2.10 only; nearest today: {} |\n",
+    text += fmt::format("| {} | only releases before 2.10 read it; closest variable today: {} |\n",
                         code(one.name), code(one.better));
   for (const auto& one : table::k_other_names)
-    text += fmt::format("| {} | NCCL's name is {} |\n", code(one.name), code(one.better));
+    text += fmt::format("| {} | NCCL's name for it is {} |\n", code(one.name), code(one.better));
   for (const auto& one : table::k_fictions)
     text += fmt::format("| {} | {} |\n", code(one.name), one.truth);
   for (std::string_view name : table::k_of_pytorch)
-    text += fmt::format("| {} | PyTorch's, today {} |\n", code(name),
+    text += fmt::format("| {} | a PyTorch variable; use {} |\n", code(name),
                         code(fmt::format("TORCH_{}", name)));
   for (const auto& one : table::k_foreign)
     text += fmt::format("| {} | read by {} |\n", code(fmt::format("{}*", one.prefix)), one.whose);

@@ -9,12 +9,13 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_bisect_about =
-    "Compares the last version with the first one, in fresh processes and random order. If it is "
-    "worse, a binary search finds the first worse version between them. Each comparison continues "
+    "Compares the last version with the first one, in fresh processes and random order. If the "
+    "last is worse, a binary search finds the first version that is worse. Each "
+    "comparison continues "
     "until it is decided. A version that fails counts as worse. The versions of a pattern are "
     "ordered "
     "by the numbers in their paths; a list keeps its order.\n\n"
-    "NCCL's variables are taken from the environment. Progress and the output of the runs go to "
+    "The environment sets NCCL's variables. Progress and the output of the runs go to "
     "standard error.";
 
 Result<void> check_bisect_options(const BisectOptions& options) {
@@ -37,7 +38,7 @@ Usage bisect_usage(BisectOptions& into) {
                     "which NCCL made this size slower"},
                    {"ncclprobe bisect worker=/a/ncclprobe-worker,/b/ncclprobe-worker --cell "
                     "all_gather:1M --launcher 'mpirun -np 8'",
-                    "which build of the worker did"}},
+                    "which build of the worker made it slower"}},
       .exits = {{base::k_exit_regression, "a version is slower, or fails"},
                 {base::k_exit_undecided, "not decided"},
                 {base::k_exit_nothing, "the first version could not be measured"},
@@ -48,7 +49,7 @@ Usage bisect_usage(BisectOptions& into) {
                    "Library (nccl, worker, ...) and its files: a pattern, or a list with commas",
                    {.positional = true, .required = true}),
             option("cell", "COLLECTIVE:SIZE", into.cell, text_words("all_reduce:64M"),
-                   "What is measured", {.required = true}),
+                   "Collective and size to measure", {.required = true}),
             option("least", "SHARE", into.least, share_words(), "Smallest slowdown that matters",
                    {.initial = "2%", .example = "5%"}),
             option("launcher", "COMMAND", into.launcher, text_words("mpirun -np 8"),

@@ -75,8 +75,8 @@ std::pair<bool, std::string> uncovered_in_words(const StepResult& from, const St
                       "{}.",
                       base::format_duration(from.times.exposed_ns()),
                       base::format_duration(to.times.exposed_ns()), 100 * uncovered_ns / step_ns,
-                      fits ? "the two fit"
-                           : "the two do not fit, so something else changed too, such as "
+                      fits ? "the two agree"
+                           : "the two do not agree, so something else changed too, such as "
                              "computing beside communication (the report compares both)")};
 }
 

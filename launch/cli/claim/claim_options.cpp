@@ -11,9 +11,10 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_claim_about =
-    "If computing stays the same, a step gains at least what its exposed communication gains. "
-    "If buckets queue behind each other, hidden communication counts too. The step then gains at "
-    "most what all its communication gains, and never more than its exposed time.";
+    "If compute time stays the same, a step gains at least the time that its exposed communication "
+    "gains. If buckets queue behind each other, hidden communication counts too. The step then "
+    "gains at most the time that all its communication gains, and never more than its exposed "
+    "communication time.";
 
 std::string percent(double share) {
   return fmt::format("{:.10g}%", 100 * share);
@@ -61,14 +62,14 @@ Result<double> parse_change(const std::string& text) {
     return fail(Errc::invalid_argument, "'{}' is not a change of a time such as -9%", text);
   if (percent <= -100)
     return fail(Errc::invalid_argument,
-                "'{}' leaves no time at all: changes of a time are above -100%", text);
+                "'{}' leaves no time at all: a change of a time must be above -100%", text);
   return percent / 100;
 }
 
 Usage claim_usage(ClaimOptions& into) {
   return {
       .name = "claim",
-      .summary = "Say whether a claim about faster communication can be true",
+      .summary = "Check whether a claim about faster communication can be true",
       .about = k_claim_about,
       .examples = {{"ncclprobe claim --sync -9% --step -7%",
                     "what it means, and whether it can be true"},
@@ -86,9 +87,10 @@ Usage claim_usage(ClaimOptions& into) {
                    "Change of the gradient synchronisation time"),
             option("step", "CHANGE", into.step_change, change_words(), "Change of the step time"),
             option("exposed", "SHARE", into.claim.exposed_share, share_of_step_words(),
-                   "Exposed communication of a step"),
+                   "Share of a step that is exposed communication"),
             option("communication", "SHARE", into.claim.communication_share, share_of_step_words(),
-                   "All communication of a step, hidden or exposed", {.needs = {"exposed"}}),
+                   "Share of a step that is communication, hidden or exposed",
+                   {.needs = {"exposed"}}),
             input_option("run_file", into.run_file,
                          "Take the shares from this run file with training steps",
                          {.excludes = {"exposed", "communication"}, .positional = true}),

@@ -46,7 +46,7 @@ int give_up(const base::Error& error) {
 int give_up_after(const std::exception& error) {
   if (auto shortage = base::shortage_behind(error))
     return give_up(*shortage);
-  spdlog::critical("this is a defect of ncclprobe: {}", error.what());
+  spdlog::critical("this is a bug in ncclprobe: {}", error.what());
   return base::k_exit_internal;
 }
 

@@ -45,14 +45,15 @@ Option real_backend_option(std::optional<std::string>& into) {
 }
 
 Option ranks_option(std::optional<int>& into, int most) {
-  return option("ranks", "N", into, number_words(1, most), "Number of ranks without mpirun",
+  return option("ranks", "N", into, number_words(1, most),
+                "Number of ranks if started without mpirun",
                 {.initial = "all GPUs, or 2 on the CPU"});
 }
 
 Option seed_option(std::optional<std::uint64_t>& into) {
   return option("seed", "N", into,
                 number_words<std::uint64_t>(0, INT64_MAX), // plan files hold signed integers
-                "Seed of the order of trials and of the data patterns",
+                "Seed for the order of trials and for the data patterns",
                 {.initial = "random, recorded"});
 }
 
@@ -69,7 +70,7 @@ Option library_option(std::vector<model::Setting>& into) {
                               },
                               setting_text, "nccl=/opt/nccl-2.27/lib/libnccl.so.2"};
   return repeated("library", "NAME=PATH", into, std::move(words),
-                  "Load this shared library: nccl, nvml, cupti or cublaslt; worker=PATH starts "
+                  "Load this shared library: nccl, nvml, cupti or cublaslt; worker=PATH selects "
                   "this ncclprobe-worker");
 }
 
@@ -98,8 +99,8 @@ Option window_option(std::optional<analysis::timeline::WindowRequest>& into,
                     analysis::timeline::parse_window,
                     [](const analysis::timeline::WindowRequest& window) { return window.text; },
                     "step:3-5"},
-                "Only this part of the trace: times from the start of the timed part (0:5ms, "
-                ":500ms, 1.2s:) or whole steps (step:3, step:3-5), counted from 0",
+                "Use only this part of the trace: times from the start of the timed part (0:5ms, "
+                ":500ms, 1.2s:), or whole steps, counted from 0 (step:3, step:3-5)",
                 std::move(details));
 }
 
@@ -115,7 +116,7 @@ Option traced_ranks_option(std::vector<int>& into, OptionDetails details) {
                                           return ranks;
                                         },
                                         base::format_number_list, "0,4-7"},
-                "Only these ranks", std::move(details));
+                "Use only these ranks", std::move(details));
 }
 
 Option price_option(std::map<std::string, double>& into, const char* help, OptionDetails details) {
@@ -134,9 +135,8 @@ Option price_option(std::map<std::string, double>& into, const char* help, Optio
 
 Option run_file_option(std::optional<std::string>& into) {
   return option("output", "FILE", into, text_words("run.h5"),
-                "Run file to write. With the suffix .json, .csv or .html: file for the report, in "
-                "addition to a "
-                "run file with the default name",
+                "Run file to write. If the suffix is .json, .csv or .html, the report is written "
+                "to this file, and the run file gets the default name",
                 {.also = "-o", .initial = "ncclprobe-<time>.h5"});
 }
 
@@ -188,7 +188,7 @@ Option force_option(base::Overwrite& into, const char* help) {
 }
 
 Options log_options(base::Verbosity& into) {
-  return {switch_option("quiet", into, base::Verbosity::quiet, "Print nothing but errors on stderr",
+  return {switch_option("quiet", into, base::Verbosity::quiet, "On stderr, print only errors",
                         {.also = "-q"}),
           switch_option("verbose", into, base::Verbosity::verbose, "Print more messages on stderr",
                         {.also = "-v"})};

@@ -110,11 +110,12 @@ std::vector<std::pair<std::string, std::vector<const Option*>>> groups_of(const 
 }
 
 std::vector<ExitMeaning> exit_codes(const Usage& usage) {
-  std::vector<ExitMeaning> all{{base::k_exit_ok, "done"},
-                               {base::k_exit_internal, "a defect of ncclprobe"},
-                               {base::k_exit_usage, "bad arguments or a bad input file"},
-                               {base::k_exit_environment, "the machine lacks memory or processes"},
-                               {base::k_exit_output, "the output could not be written"}};
+  std::vector<ExitMeaning> all{
+      {base::k_exit_ok, "done"},
+      {base::k_exit_internal, "a bug in ncclprobe"},
+      {base::k_exit_usage, "bad arguments or a bad input file"},
+      {base::k_exit_environment, "the machine ran out of memory or processes"},
+      {base::k_exit_output, "the output could not be written"}};
   for (const ExitMeaning& own : usage.exits) {
     std::erase_if(all, [&](const ExitMeaning& one) { return one.code == own.code; });
     all.push_back(own);

@@ -25,7 +25,7 @@ Words<std::string> text_words(std::string example) {
 Words<std::string> choice_words(std::vector<std::string> choices) {
   return {[choices](const std::string& text) -> Result<std::string> {
             if (std::find(choices.begin(), choices.end(), text) == choices.end())
-              return base::fail(Errc::invalid_argument, "'{}' is none of {}", text,
+              return base::fail(Errc::invalid_argument, "'{}' is not one of {}", text,
                                 fmt::join(choices, ", "));
             return text;
           },

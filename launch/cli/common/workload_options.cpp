@@ -60,8 +60,8 @@ Options workload_options(WorkloadOptions& into) {
   return in_group(
       "Training steps",
       {option("workload", "NAME", into.pattern, pattern_words(),
-              "Parallelism of the training steps (run and plan then measure these steps instead of "
-              "collectives): {}"),
+              "Parallelism of the training steps (makes run and plan measure training steps "
+              "instead of collectives): {}"),
        option("model", "NAME|FILE", into.model, text_words("gpt2-124m"),
               "The model to train: a name (`ncclprobe models` lists them; linear:WIDTHxDEPTH is "
               "one too) or your own file (.json, .toml)"),
@@ -70,24 +70,26 @@ Options workload_options(WorkloadOptions& into) {
        option("batch", "N,...", into.batches, numbers<std::uint64_t>(1),
               "Samples that each replica of the model processes in a step"),
        option("type", "NAME,...", into.types, float_names<model::StepType>("data type of a step"),
-              "Type of parameters, gradients and products: {}"),
+              "Data type of parameters, gradients and GEMMs: {}"),
        option("scaling", "NAME", into.scaling, name_words<model::Scaling>("scaling"),
               "weak: each replica processes --batch samples; strong: all replicas share them"),
        option("compute", "HOW", into.compute,
               Words<StepCompute>{read_compute, write_compute, "calibrated:12.5ms"},
-              "gemm: the model's matrix products; none; calibrated:TIME: keep the device busy for "
-              "this time in the backward pass, and for half of it in the forward pass"),
+              "gemm: run the model's GEMMs; none: compute nothing; calibrated:TIME: keep the "
+              "device busy for this time in the backward pass, and for half of it in the forward "
+              "pass"),
        option("optimizer", "on|off", into.optimizer, on_off_words(), "End the step with AdamW"),
        option("accumulate", "N,...", into.accumulate, numbers<int>(1),
               "Gradient-accumulation steps; only the last one communicates, as with no_sync()"),
        option("comm-priority", "N,...", into.priorities, list_of(number_words(0, 5)),
-              "Priority of communication streams, also for collectives; 5 is the highest"),
+              "Priority of the communication streams, for training steps and for collectives; 5 is "
+              "the highest"),
        option("found-inf", "on|off", into.found_inf, on_off_words(),
-              "ddp, fsdp: sum one f32 over the ranks before the optimizer, as ShardedGradScaler "
-              "does with FSDP (GradScaler with plain DDP sums nothing)"),
+              "ddp, fsdp: all-reduce one f32 before the optimizer, as FSDP's ShardedGradScaler "
+              "does (GradScaler with plain DDP communicates nothing)"),
        option("bucket", "SIZE,...", into.buckets,
-              nonzero_size_words("a bucket holds at least a byte"), "Size of a bucket",
-              {.initial = "as PyTorch: 1M, then 25M", .example = "10M,25M", .part = "ddp"}),
+              nonzero_size_words("a bucket holds at least a byte"), "Size of a gradient bucket",
+              {.initial = "as in PyTorch: 1M, then 25M", .example = "10M,25M", .part = "ddp"}),
        option("bucket-view", "", into.bucket_view, on_off_words(),
               "Store gradients in their buckets (gradient_as_bucket_view)", {.part = "ddp"}),
        option("compress", "NAME,...", into.compression,
@@ -97,14 +99,14 @@ Options workload_options(WorkloadOptions& into) {
               "Gather the parameters again for the backward pass (on: ZeRO-3; off: ZeRO-2)",
               {.part = "fsdp"}),
        option("prefetch", "N,...", into.prefetch, numbers<int>(0),
-              "Number of blocks to gather ahead", {.part = "fsdp"}),
+              "Number of blocks to gather in advance", {.part = "fsdp"}),
        option("tensor", "N,...", into.tensor, numbers<int>(1), "Ranks that share each layer",
               {.initial = "all; 2 in ddp+tp, fsdp+tp", .part = "tp"}),
        option("sequence-parallel", "", into.sequence_parallel, on_off_words(),
               "Use reduce_scatter and all_gather instead of all_reduce", {.part = "tp"}),
        option("micro-batches", "N,...", into.micro_batches, numbers<int>(1),
               "Number of micro-batches",
-              {.initial = "twice as many as stages", .part = "pipeline"}),
+              {.initial = "twice the number of stages", .part = "pipeline"}),
        option("input-copy", "KIND:SIZE,...", into.input_copies,
               list_of(Words<model::InputCopy>{model::parse_input_copy, model::input_copy_text,
                                               "pinned:64M"}),

@@ -8,22 +8,22 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_compare_about =
-    "Cells are compared with cells of the same workload, size, type, ranks and setting. Two runs "
-    "are one sample each of their boot, node and hour. So they can only differ; neither is called "
-    "a regression. To find a regression, `compare` needs the scatter between runs: from a "
-    "baseline of three runs or more (--against), or from two commands that run in turns "
-    "(--interleave). In a command, {} stands for the path of its run file; without {}, -o FILE is "
-    "added at the end. Without --gate the exit code is 0 for every answer. With --against it is 12 "
-    "if "
-    "no run of the baseline matches the new one.\n\n"
-    "The file of --procure names types of nodes, their prices, and the training steps that "
-    "matter. A node has run files, or published = true and rates with their sources. From rates, "
-    "the prediction model computes limits of its steps. examples/nodes.toml explains the keys.";
+    "Cells are compared with cells of the same workload, size, type, ranks and setting. A single "
+    "run is only one sample: one boot, one node, one hour. Two runs can therefore differ, but "
+    "neither is called a regression. To find a regression, `compare` needs the variation between "
+    "runs: from a baseline of three runs or more (--against), or from two commands that run in "
+    "turns (--interleave). In a command, {} stands for the path of its run file; without {}, -o "
+    "FILE is added at the end. Without --gate, the exit code is 0 whatever the result is, except "
+    "that it is 12 with --against if no run of the baseline matches the new one.\n\n"
+    "The file of --procure names node types, their prices, and the training steps that matter. A "
+    "node type has either run files, or published = true and rates with their sources. From rates, "
+    "the prediction model computes limits for its step times. examples/nodes.toml explains the "
+    "keys.";
 
 constexpr const char* k_baseline_about =
-    "A baseline is a folder of JSON files, one per run, small enough for git. Remove a run by "
-    "removing its file. `ncclprobe compare RUN.h5 --against NAME` takes the runs with the same "
-    "GPU, fabric, number of ranks and NCCL.";
+    "A baseline is a folder of JSON files, one per run, small enough for git. To remove a run, "
+    "delete its file. `ncclprobe compare RUN.h5 --against NAME` uses the runs of the baseline with "
+    "the same GPU, fabric, number of ranks and NCCL version.";
 
 Words<analysis::compare::Gate> gate_words() {
   return {analysis::compare::parse_gate,
@@ -70,7 +70,7 @@ Usage compare_usage(CompareOptions& into) {
       .examples =
           {{"ncclprobe compare before.h5 after.h5"},
            {"ncclprobe compare run.h5 --against nightly --gate 'busbw(all_reduce,>=1M) -3%'",
-            "fails if it is slower, or if that is not decided"},
+            "fails if it is slower, or if the runs cannot decide that"},
            {"ncclprobe compare --interleave 'ncclprobe run --repeat 5' 'NCCL_ALGO=Tree ncclprobe "
             "run --repeat 5' --pairs 10"},
            {"ncclprobe compare --history runs/", "since when is it slower?"},
@@ -84,8 +84,8 @@ Usage compare_usage(CompareOptions& into) {
             "of the baseline matches the new one"}},
       .options = joined(
           {{repeated("sides", "RUN.h5", into.sides, text_words("run.h5"),
-                     "Run files; each is compared with the first. --against: new runs, all of one "
-                     "state. --interleave: two quoted commands",
+                     "Run files; each is compared with the first. With --against: new runs, all of "
+                     "the same unchanged system. With --interleave: two quoted commands",
                      {.positional = true}),
             option("against", "NAME", into.against, text_words("nightly"),
                    "Compare with this baseline (ncclprobe baseline add)"),
@@ -102,19 +102,19 @@ Usage compare_usage(CompareOptions& into) {
                    "JSON files of a baseline)"),
             repeated(
                 "gate", "GATE", into.gates, gate_words(),
-                "METRIC(WORKLOAD[,SIZES]) CHANGE: how far these cells may fall behind. It passes "
-                "if the 95% interval of their mean excludes the limit, and no cell's own 95% "
-                "interval lies wholly beyond it. Metrics "
-                "are busbw, algbw (-3%), time and latency (+3%). Workloads are for example "
-                "all_reduce, p2p_ce and ddp_step; * is any. Sizes: 1M, 1K-64K, >=1M, >1M, <=64K "
-                "or <64K"),
+                "METRIC(WORKLOAD[,SIZES]) CHANGE: how much worse these cells may become. The gate "
+                "passes if the 95% confidence interval of their mean excludes the limit, and no "
+                "cell's own 95% confidence interval lies entirely beyond it. Metrics are busbw, "
+                "algbw (-3%), time and latency (+3%). Workloads are, for example, all_reduce, "
+                "p2p_ce and ddp_step; * is any. Sizes: 1M, 1K-64K, >=1M, >1M, <=64K or <64K"),
             option("vary", "FACT,...", into.vary,
                    list_of(choice_words({"gpu", "fabric", "nccl", "driver"})),
-                   "Facts in which the sides of a gate or baseline may differ: {}"),
+                   "Facts that may differ between the two sides of a gate, or between a run and "
+                   "its baseline: {}"),
             option(
                 "procure", "FILE", into.nodes_file, path_words("nodes.toml"),
-                "Compare the types of nodes in this TOML file for a purchase: time, cost, energy "
-                "and price of training steps"),
+                "Compare the node types in this TOML file for a purchase: time, cost, energy and "
+                "price of training steps"),
             option("difference", "SHARE", into.difference, share_words(),
                    "The smallest difference that matters")},
            result_options(into, {"table", "json", "csv", "markdown", "html", "junit"},

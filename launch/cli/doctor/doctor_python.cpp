@@ -49,7 +49,7 @@ analysis::doctor::PythonTorch ask_python(const std::string& interpreter,
   if (said && !said->python.empty())
     found = *said;
   else
-    found.problem = "its answer is not what was asked for: is it a Python 3?";
+    found.problem = "its answer is not as expected: is it Python 3?";
   found.interpreter = interpreter;
   return found;
 }

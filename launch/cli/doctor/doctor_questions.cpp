@@ -51,7 +51,7 @@ Result<void> check_that_it_ends(int fd, const std::string& name) {
     return base::fail(base::Errc::io, "cannot look at {}: {}", name, std::strerror(errno));
   const bool is_null = S_ISCHR(about.st_mode) && about.st_rdev == ::makedev(1, 3); // /dev/null
   if (S_ISBLK(about.st_mode) || (S_ISCHR(about.st_mode) && !is_null && ::isatty(fd) == 0))
-    return base::fail(base::Error{base::Errc::invalid_argument, name + " is a device, and no log",
+    return base::fail(base::Error{base::Errc::invalid_argument, name + " is a device, not a log",
                                   "give the file of a log, or - for standard input"});
   return {};
 }
@@ -104,7 +104,7 @@ Result<void> read_outputs(const std::string& run_file, analysis::LogScanner& sca
       }
   if (!any)
     return base::fail(
-        base::Error{base::Errc::not_found, run_file + " keeps no output, as no trial in it failed",
+        base::Error{base::Errc::not_found, run_file + " holds no worker output: no trial failed",
                     fmt::format("`ncclprobe report {}` shows it", base::shell_word(run_file))});
   return {};
 }
@@ -209,11 +209,10 @@ Result<DoctorAnswer> explain(const World& world, const DoctorQuestions& question
   for (const analysis::GpuWithSoftware& one : gpus)
     names.push_back(one.gpu.name);
   if (auto in_vain = analysis::priced_in_vain(questions.prices, names); !in_vain.empty())
-    return base::fail(
-        base::Error{base::Errc::invalid_argument,
-                    fmt::format("--price {}: no such GPU is asked for, only {}",
-                                fmt::join(in_vain, ", "), fmt::join(names, ", ")),
-                    "give the price of one of these, or --price VALUE for all alike"});
+    return base::fail(base::Error{base::Errc::invalid_argument,
+                                  fmt::format("--price {}: the GPUs in question are {}",
+                                              fmt::join(in_vain, ", "), fmt::join(names, ", ")),
+                                  "give the price of one of these, or --price VALUE for all"});
   DoctorAnswer answer{analysis::gpu_report(gpus, questions.prices)};
   if (nodes.size() > 1)
     append(answer.report, analysis::common_stack_report(analysis::common_stack(nodes)));

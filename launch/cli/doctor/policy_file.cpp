@@ -59,10 +59,10 @@ Result<Policy> read_policy(const std::filesystem::path& file) {
   Policy policy;
   NCCLPROBE_TRY(read_toml_options(text, file.string(), policy_keys(policy)));
   if (asks_for_nothing(policy))
-    return fail(
-        base::Error{Errc::invalid_argument,
-                    fmt::format("{}: it asks for nothing, so everything would suit", file.string()),
-                    "write for example min_compute_capability = \"8.0\""});
+    return fail(base::Error{
+        Errc::invalid_argument,
+        fmt::format("{}: it has no requirement, so every node would suit", file.string()),
+        "write for example min_compute_capability = \"8.0\""});
   return policy;
 }
 

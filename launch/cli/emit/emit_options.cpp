@@ -13,10 +13,9 @@ namespace {
 
 constexpr const char* k_about =
     "Before it measures, the job checks each node: GPUs, /dev/shm, and with --hca the adapters and "
-    "the limit of locked memory. If a node lacks something, the job names it and ends with exit "
-    "code "
-    "6.\n\n"
-    "We never measured over RDMA. The files say so where they use it.";
+    "the locked-memory limit. If a node lacks something, the job says which node lacks what, and "
+    "ends with exit code 6.\n\n"
+    "ncclprobe has never been tested over RDMA. Job files that use RDMA say so.";
 
 // Values stand in scripts and YAML, so they may hold nothing that either would interpret.
 Words<std::string> plain_words(std::string example) {
@@ -58,15 +57,15 @@ Usage emit_usage(EmitOptions& into) {
                    "without MPI; compose: Docker Compose on one host",
                    {.positional = true, .required = true}),
             option("nodes", "N", into.nodes, number_words(1, k_most), "Number of nodes"),
-            option("gpus", "N", into.gpus, number_words(0, 1024), "GPUs of each node; 0: none"),
-            option("ranks-per-node", "N", into.ranks, number_words(1, 1024), "Ranks of each node",
+            option("gpus", "N", into.gpus, number_words(0, 1024), "GPUs per node; 0: none"),
+            option("ranks-per-node", "N", into.ranks, number_words(1, 1024), "Ranks per node",
                    {.initial = "one for each GPU"}),
             flag("each-node", into.each_node,
                  "Run on each node separately, to check its health, instead of once on all nodes"),
             repeated("hca", "NAME", into.hcas, plain_words("mlx5_0"),
                      "RDMA adapter for NCCL; detect: the adapters of this machine"),
             option("mpi", "KIND", into.mpi, choice_words({"pmix", "pmi2", "none"}),
-                   "srun --mpi; none: ranks find each other over TCP"),
+                   "Value for srun --mpi; none: ranks find each other over TCP"),
             option("wait", "TIME", into.wait_ns, whole_seconds(),
                    "How long the job waits for its ranks or workers"),
             option("time", "TIME", into.time, plain_words("01:00:00"), "Slurm's time limit"),
@@ -77,11 +76,10 @@ Usage emit_usage(EmitOptions& into) {
                    Words<std::uint64_t>{base::parse_bytes, base::format_bytes, "8G"},
                    "/dev/shm of a container"),
             option("rdma-resource", "NAME", into.rdma_resource,
-                   plain_words("rdma/hca_shared_devices_a"), "Kubernetes' name of the RDMA device",
-                   {.needs = {"hca"}}),
-            option(
-                "volume", "CLAIM", into.volume, plain_words("results"),
-                "Kubernetes' volume claim for run files; without it, they are lost with the pod"),
+                   plain_words("rdma/hca_shared_devices_a"),
+                   "Kubernetes resource name of the RDMA device", {.needs = {"hca"}}),
+            option("volume", "CLAIM", into.volume, plain_words("results"),
+                   "Kubernetes volume claim for run files; without it, they are lost with the pod"),
             repeated("arguments", "ARGUMENT", into.arguments, text_words("run"),
                      "ncclprobe's arguments; default: run, or doctor with --each-node",
                      {.positional = true, .after_dashes = true})},

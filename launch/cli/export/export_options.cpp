@@ -8,13 +8,12 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_export_about =
-    "Hosts become processes; each rank's streams and NCCL's channels become threads. Flows join "
+    "Hosts become processes; each rank's streams and NCCL's channels become threads. Flows connect "
     "the parts of a collective on all ranks, and counters show the bytes in flight. Times are on "
-    "the clock of the first rank's host. They count from the trace's first event, or with --window "
-    "from the start of the timed part. In CSV only the column aligned_ns is on that clock; other "
-    "times are on each rank's own clock, as in the trace. Steps are counted from 0 over all cells. "
-    "No input "
-    "file is overwritten.";
+    "the clock of the first rank's host. They count from the trace's first event or, with "
+    "--window, from the start of the timed part. In CSV, only the column aligned_ns is on that "
+    "clock; other times are on each rank's own clock, as in the trace. Steps are counted from 0 "
+    "over all cells. Input files are never overwritten.";
 
 Result<void> check_export_options(const ExportOptions& options) {
   if (options.perfetto.empty() && options.chrome.empty() && options.csv_folder.empty())
@@ -41,9 +40,9 @@ Usage export_usage(ExportOptions& into) {
           {{input_option("trace", into.path,
                          "Run file, one of its traces, or the folder of a captured job"),
             option("perfetto", "FILE", into.perfetto, path_words("out.pftrace"),
-                   "Write Perfetto's own format"),
+                   "Write Perfetto's native format"),
             option("chrome", "FILE", into.chrome, path_words("out.json"),
-                   "Write the JSON of chrome://tracing"),
+                   "Write JSON for chrome://tracing"),
             option("csv", "DIR", into.csv_folder, path_words("tables/"),
                    "Write each table as a CSV file into this folder"),
             force_option(into.overwrite, "Replace files that exist"), window_option(into.window),

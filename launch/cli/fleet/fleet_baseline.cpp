@@ -52,8 +52,8 @@ base::Result<Judgement> read_fleet_baseline(const std::filesystem::path& file,
   for (const model::TrialRecord& trial : run.trials) {
     if (!measured_the_same(trial.spec, what, limits.group, nodes.ranks_per_node))
       return base::fail(base::Error{base::Errc::mismatch,
-                                    fmt::format("{} is no fleet check of the same collective, size "
-                                                "and nodes per group",
+                                    fmt::format("{} is not a fleet check of the same collective, "
+                                                "size and nodes per group",
                                                 file.string()),
                                     "take the run file of `ncclprobe fleet check` with the same "
                                     "--collective, --size and --group"});

@@ -12,19 +12,16 @@ constexpr const char* k_fleet_about =
     "In each round, random pairs of nodes run a collective, all pairs at the same time. A pair is "
     "as "
     "slow as its slower node, so both nodes of a fast pair are good. Each of the other nodes is "
-    "measured again, with a node that is proven good. The check ends when every node is known to "
-    "be "
-    "good or bad, or after --rounds. With several ranks on a node, the network path of each rank "
+    "measured again, together with a node that is proven good. The check ends when every node is "
+    "known to be good or bad, or after --rounds. "
+    "With several ranks on a node, the network path of each rank "
     "(its rail) is measured too.\n\n"
-    "A node is bad if its loss of bandwidth is surely (--alpha) more than half of --slower. It is "
-    "good if its loss is surely (--power) less than --slower. If a pair is slow, but both nodes "
-    "are "
-    "fast with others, the link is bad. A node that crashes or hangs is bad, and the check "
-    "continues "
-    "without it.\n\n"
-    "The report has lines for Slurm and Kubernetes that take the bad nodes out of service. "
-    "ncclprobe "
-    "does not execute them. All measurements are in the run file.";
+    "A node is bad if its bandwidth loss is more than half of --slower, with the confidence that "
+    "--alpha sets. It is good if its loss is less than --slower, with the confidence that --power "
+    "sets. If a pair is slow but both nodes are fast with others, the link is bad. A node that "
+    "crashes or hangs is bad, and the check continues without it.\n\n"
+    "The report contains commands for Slurm and Kubernetes that take the bad nodes out of service. "
+    "ncclprobe does not run them. All measurements are in the run file.";
 
 Words<std::uint64_t> bytes_words() {
   return {[](const std::string& text) -> base::Result<std::uint64_t> {
@@ -76,36 +73,36 @@ Usage fleet_usage(FleetOptions& into) {
            in_group("What is measured",
                     {option("collective", "NAME", into.collective,
                             name_words<model::Collective>("collective"),
-                            "What each group of nodes runs"),
+                            "Collective that each group of nodes runs"),
                      option("size", "SIZE", into.bytes, bytes_words(), "Message size",
                             {.initial = "64M, on the CPU 4M"}),
                      option("group", "N", into.group, number_words(2, 64),
-                            "Nodes that are measured together"),
+                            "Number of nodes that are measured together"),
                      option("time", "TIME", into.budget_ns, duration_words(),
                             "Time limit of one measurement", {.initial = "1s"}),
                      option("iterations", "N", into.iterations, number_words(1, k_most),
                             "Launches in a batch", {.initial = "20, fewer if --time ends"}),
                      option("batches", "N", into.batches, number_words(1, k_most),
-                            "Batches of a measurement; their median counts", {.initial = "5"}),
+                            "Batches of a measurement, whose median is used", {.initial = "5"}),
                      option("at-once", "N", into.at_once, number_words(2, k_most),
                             "Measure at most N nodes at the same time", {.initial = "all"})}),
            in_group("What counts as bad",
                     {option("slower", "SHARE", into.slower, part_words("15%"),
-                            "Loss of bandwidth of a bad node"),
+                            "Bandwidth loss that makes a node bad"),
                      option("alpha", "SHARE", into.alpha, part_words("1%"),
-                            "Largest probability of calling anything good bad"),
+                            "Maximum probability of calling a good node, link or rail bad"),
                      option("power", "SHARE", into.power, part_words("99%"),
-                            "Least probability that a bad node is not called good"),
+                            "Minimum probability that a bad node is not called good"),
                      option("rounds", "N", into.rounds, number_words(1, 1000),
                             "Stop after N rounds even if some nodes are undecided"),
                      option("baseline", "FILE", into.baseline, path_words("last-week.h5"),
                             "Run file of an earlier check: also compare the whole fleet with it")}),
-           in_group(
-               "Where",
-               {backend_option(into.backend), ranks_option(into.ranks, k_most),
-                option("ranks-per-node", "N", into.ranks_per_node, number_words(1, k_most),
-                       "Take each N ranks of a host as a node", {.initial = "all ranks of a host"}),
-                rank_set_option(into.per_rank), library_option(into.libraries)}),
+           in_group("Where",
+                    {backend_option(into.backend), ranks_option(into.ranks, k_most),
+                     option("ranks-per-node", "N", into.ranks_per_node, number_words(1, k_most),
+                            "Treat every N ranks of a host as a node",
+                            {.initial = "all ranks of a host"}),
+                     rank_set_option(into.per_rank), library_option(into.libraries)}),
            in_group("Measuring", joined({{seed_option(into.seed), note_option(into.note)},
                                          timeout_options(into)})),
            in_group("Results", {run_file_option(into.output),

@@ -9,15 +9,12 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_hang_about =
-    "Reads a job that ncclprobe record has recorded (docs/traces.md), while it runs or after it "
-    "was "
-    "killed, or dumps of PyTorch's flight recorder. It says which operation the ranks wait in, "
-    "which "
-    "ranks have not called it, and where ranks called different operations. Dumps are pickles; "
-    "they are read as plain data, and nothing in them is "
-    "executed.\n\n"
-    "Of ranks that others wait for, and that live on this host, it also shows where their threads "
-    "are. Each thread stops for some milliseconds and then goes on.\n\n"
+    "Reads a job recorded by `ncclprobe record` (docs/traces.md), while it runs or after it was "
+    "killed. It also reads dumps of PyTorch's flight recorder. It shows which operation the ranks "
+    "wait in, which ranks have not called it, and where ranks called different operations. Dumps "
+    "are pickles. They are read as plain data; nothing in them is executed.\n\n"
+    "For ranks on this host that others wait for, it also shows where their threads are. This "
+    "stops each thread for a few milliseconds.\n\n"
     "NCCL reports an operation when it launches it. So a rank that is still connecting to its "
     "peers "
     "counts as one that has not called the operation.";
@@ -25,28 +22,27 @@ constexpr const char* k_hang_about =
 } // namespace
 
 Usage hang_usage(HangOptions& into) {
-  return {
-      .name = "hang",
-      .summary = "Say in which operation a job hangs, and which ranks hold it up",
-      .about = k_hang_about,
-      .examples = {{"ncclprobe hang job/", "also while the job runs"},
-                   {"ncclprobe hang --flight-recorder '/tmp/nccl_trace_rank_*'",
-                    "dumps of PyTorch's flight recorder"},
-                   {"ncclprobe hang job/ --ras node1:28028", "also ask NCCL itself"}},
-      .exits = {{base::k_exit_hang, "something hangs"}},
-      .options = joined(
-          {{option("job", "JOB", into.job, path_words("job/"),
-                   "Folder of a job that was or is being recorded", {.positional = true}),
-            repeated("flight-recorder", "FILES", into.dumps, text_words("nccl_trace_rank_*"),
-                     "Dumps of PyTorch's flight recorder, one of each rank: a file, a folder or a "
-                     "pattern"),
-            option("ras", "HOST:PORT", into.ras, text_words("localhost:28028"),
-                   "Where NCCL's RAS listens",
-                   {.initial = "localhost:28028, if the job lives on this host"}),
-            option("longer-than", "TIME", into.least_ns, duration_words(),
-                   "An operation hangs if it has not ended after this time",
-                   {.initial = "5s", .example = "30s"})},
-           result_options(into, {"table", "json", "csv", "markdown"})})};
+  return {.name = "hang",
+          .summary = "Show in which operation a job hangs, and which ranks hold it up",
+          .about = k_hang_about,
+          .examples = {{"ncclprobe hang job/", "also while the job runs"},
+                       {"ncclprobe hang --flight-recorder '/tmp/nccl_trace_rank_*'",
+                        "dumps of PyTorch's flight recorder"},
+                       {"ncclprobe hang job/ --ras node1:28028", "also ask NCCL itself"}},
+          .exits = {{base::k_exit_hang, "something hangs"}},
+          .options = joined(
+              {{option("job", "JOB", into.job, path_words("job/"),
+                       "Folder of a job that was or is being recorded", {.positional = true}),
+                repeated("flight-recorder", "FILES", into.dumps, text_words("nccl_trace_rank_*"),
+                         "Dumps of PyTorch's flight recorder, one per rank: a file, a folder or a "
+                         "pattern"),
+                option("ras", "HOST:PORT", into.ras, text_words("localhost:28028"),
+                       "Address of NCCL's RAS service",
+                       {.initial = "localhost:28028, if the job runs on this host"}),
+                option("longer-than", "TIME", into.least_ns, duration_words(),
+                       "An operation counts as hung if it has not ended after this time",
+                       {.initial = "5s", .example = "30s"})},
+               result_options(into, {"table", "json", "csv", "markdown"})})};
 }
 
 } // namespace ncclprobe::cli

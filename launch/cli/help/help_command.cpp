@@ -19,12 +19,12 @@ Usage help_usage(HelpOptions& into) {
                    {"ncclprobe help --format markdown", "docs/options.md"},
                    {"source <(ncclprobe help --format bash)", "enable completion, in ~/.bashrc"},
                    {"source <(ncclprobe help --format zsh)", "in ~/.zshrc, after compinit"}},
-      .options =
-          joined({{option("command", "COMMAND", into.command, text_words("run"),
-                          "Command to explain; without one, the program", {.positional = true})},
-                  result_options(into, {"text", "json", "man", "markdown", "bash", "zsh"},
-                                 "{}; bash and zsh print a completion script; json, man and "
-                                 "markdown print all options")})};
+      .options = joined({{option("command", "COMMAND", into.command, text_words("run"),
+                                 "Command to explain; without it, all commands are listed",
+                                 {.positional = true})},
+                         result_options(into, {"text", "json", "man", "markdown", "bash", "zsh"},
+                                        "{}; bash and zsh print a completion script; json, man and "
+                                        "markdown print all options")})};
 }
 
 int help_command(const std::vector<Usage>& usages, const HelpOptions& options) {

@@ -10,12 +10,12 @@ namespace {
 
 constexpr const char* k_import_about =
     "Reads the text and the JSON (-J) of nccl-tests, the lines of NCCL Inspector and the JSON "
-    "(-j) of nvbandwidth. Each launch of the program becomes one trial of one process. Times "
-    "scatter between processes, so one process gives times but no verdict. Several logs of the "
-    "same measurement give a verdict. All files of one import must be from the same machine, NCCL "
-    "and environment. The files that NCCL Inspector writes for the processes of one job belong "
-    "together. Everything that is left out or assumed is printed, and stored in the run file. "
-    "Launcher prefixes such as [1,0]<stdout>: and 0: are removed.";
+    "(-j) of nvbandwidth. Each launch of the program becomes one trial of one process. Times vary "
+    "between processes, so one process gives times but no verdict. Several logs of the same "
+    "measurement give a verdict. All files of one import must be from the same machine, NCCL "
+    "version and environment. Import the files that NCCL Inspector writes for the processes of one "
+    "job together. `import` prints everything that it leaves out or assumes, and stores it in the "
+    "run file. It removes launcher prefixes such as [1,0]<stdout>: and 0:.";
 
 Words<std::uint64_t> bytes_words() {
   return {base::parse_bytes, [](const std::uint64_t& bytes) { return base::format_bytes(bytes); },
@@ -53,7 +53,7 @@ Usage import_usage(ImportOptions& into) {
             option("launch", "N", into.launch, number_words(1, k_most),
                    "Import only this launch, counted from 1 over all files"),
             option("buffer", "SIZE", into.hints.buffer_bytes, bytes_words(),
-                   "Buffer size of nvbandwidth (-b), which its JSON lacks"),
+                   "Buffer size of nvbandwidth (its -b), which its JSON does not contain"),
             option("communicator", "NAME", into.hints.communicator, text_words("0x7f8c496ae9f661"),
                    "Name or id of NCCL Inspector's communicator",
                    {.initial = "the one with the most records"}),

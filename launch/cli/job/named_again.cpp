@@ -171,8 +171,8 @@ Result<void> check_named(const std::string& run_file, const RunOptions& plan,
     return {};
   return fail(Error{
       Errc::invalid_argument,
-      fmt::format("{} names files to load or start, which ncclprobe does not do at the request "
-                  "of a data file alone:\n  {}\n",
+      fmt::format("{} names files to load or start. ncclprobe does not load or start files at the "
+                  "request of a data file alone:\n  {}\n",
                   run_file, fmt::join(as_options(missing), "\n  ")),
       fmt::format("if you trust it, name it: `ncclprobe --resume {}{}`", quoted(run_file),
                   options_to_name(plan))});

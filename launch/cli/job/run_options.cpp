@@ -27,8 +27,8 @@ Words<std::vector<T>> names(const char* what) {
 Option rank_counts_option(RunOptions& into) {
   return make_option(
       "ranks", "N,...",
-      "Number of ranks without mpirun; a list: measure training steps on each of these numbers "
-      "of ranks",
+      "Number of ranks if started without mpirun; a list: measure training steps at each of these "
+      "rank counts",
       {.initial = "all GPUs, or 2 on the CPU", .example = "8"},
       [&into](const std::string& text) -> Result<void> {
         NCCLPROBE_TRY_ASSIGN(auto counts, numbers<int>(1).read(text));
@@ -50,8 +50,8 @@ Option placement_option(RunOptions& into) {
   const auto of_buffers = names<model::Placement>("placement");
   Option made = make_option(
       "placement", "NAME,...",
-      "Buffers of collectives: out_of_place, in_place; for training steps, which ranks form a "
-      "sub-set: nearest, spread",
+      "Buffers of collectives: out_of_place, in_place; for training steps on a subset of the "
+      "ranks, which ranks to use: nearest, spread",
       {.initial = "out_of_place; nearest", .example = "in_place"},
       [=, &into](const std::string& text) -> Result<void> {
         if (auto choice = of_ranks.read(text)) {
@@ -131,29 +131,30 @@ Options setting_options(RunOptions& into) {
       repeated("compare-library", "NAME=PATH,...", into.compared_libraries,
                Words<workload::Axis>{parse_compared_library, axis_text,
                                      "nccl=/opt/nccl-2.28/libnccl.so.2"},
-               "Compare these files of a library with the default one (see --library); "
-               "worker=PATH compares builds of ncclprobe-worker"),
+               "Compare these library files with the default one (see --library); worker=PATH "
+               "compares builds of ncclprobe-worker"),
       rank_set_option(into.per_rank),
       library_option(into.libraries),
       repeated("override", "NAME", into.overrides, text_words("NCCL_ALGO"),
-               "Accept this variable as given, even if the environment sets it or NCCL would "
-               "probably reject it"),
+               "Use the values given for this variable, even if the environment sets it or NCCL "
+               "would probably reject them"),
       flag("no-sweep", into.no_sweep, "Measure the default settings only",
            {.excludes = {"set", "setting", "compare-library", "cpu-affinity"}}),
       option("cpu-affinity", "CPUS,...", into.cpu_affinities, cpu_affinity_words(),
-             "Compare CPUs of the workers: numa (near the GPU), none (all), launcher (as "
-             "mpirun binds), core (one each), or lists: 0-3,[4-7,12],0-3/4-7 (ranks in turn)"),
+             "Compare CPU bindings of the workers: numa (CPUs near the GPU), none (all CPUs), "
+             "launcher (as bound by mpirun), core (one core each), or CPU lists: 0-3,[4-7,12], and "
+             "0-3/4-7, whose parts the ranks take in turn"),
       option("proof", "WHEN", into.proof, name_words<workload::Proof>("choice for --proof"),
-             "Run one extra, untimed trial of each setting to show what it did: {}",
-             {.initial = "auto, on GPUs only"}),
+             "Run one extra, untimed trial of each setting to show what the setting did: {}",
+             {.initial = "auto: only on GPUs"}),
       option("trace", "LEVEL", into.trace, name_words<model::TraceLevel>("choice for --trace"),
              "Add one traced trial of each setting to every round. kernels: kernels, copies and "
              "NCCL's operations; api: also CUDA calls and events; full: also NCCL's channels, "
              "proxy and network steps, at the highest cost",
              {.initial = "off", .example = "kernels"}),
       option("repeat", "N", into.repeats, number_words(1, k_most),
-             "Trials of each setting, each in fresh processes; the default gets twice as many. "
-             "Fewer than 5 give no verdicts"),
+             "Trials of each setting, each in fresh processes; the default settings get twice as "
+             "many. With fewer than 5 there are no verdicts"),
       seed_option(into.seed),
       note_option(into.note)};
 }
@@ -163,8 +164,8 @@ Options machine_options(RunOptions& into) {
           option("devices-per-worker", "N", into.devices_per_worker, number_words(1, k_most),
                  "Ranks that one worker process drives"),
           option("prepare", "WHEN", into.prepare, choice_words({"auto", "on", "off"}),
-                 "Start the workers of the next trial while those of the current one start: {}",
-                 {.initial = "auto, on GPUs that allow it"})};
+                 "Start the next trial's workers together with those of the current trial: {}",
+                 {.initial = "auto: on GPUs that allow it"})};
 }
 
 Options collective_options(RunOptions& into) {
@@ -182,13 +183,15 @@ Options collective_options(RunOptions& into) {
              "{}; premul_sum doubles the values before adding them"),
       placement_option(into),
       option("counts", "N,...", into.counts, numbers<std::uint64_t>(0, k_most_elements),
-             "Element counts, passed to NCCL unrounded; instead of --sizes or in addition to them"),
+             "Element counts, passed to NCCL without rounding; instead of --sizes or in addition "
+             "to it"),
       option("roots", "RANK,...", into.roots, numbers<int>(0),
              "Roots of broadcast, reduce, gather and scatter", {.also = "--root"}),
       option("offset", "N,...", into.offsets, numbers<std::uint64_t>(0),
              "Start buffers N elements off their alignment"),
       option("split", "N,...", into.splits, numbers<int>(1),
-             "Split the ranks into N communicators of neighbours that work at the same time"),
+             "Split the ranks into N communicators of neighbouring ranks, which run at the same "
+             "time"),
       option("streams", "N,...", into.streams, numbers<int>(1),
              "Use N communicators on N streams at the same time; sizes and bandwidths are per "
              "communicator"),
@@ -197,8 +200,8 @@ Options collective_options(RunOptions& into) {
       option("launch", "HOW,...", into.launches, names<model::Launch>("way to launch"),
              "{}; with both, the report compares what each costs the host", {.initial = "direct"}),
       flag("launch-costs", into.launch_costs,
-           "Also measure an empty kernel and a 512 B all_reduce, one at a time and back to back: "
-           "what a launch costs, and how stream priority changes that"),
+           "Also measure an empty kernel and a 512 B all_reduce, one at a time and back to back, "
+           "to show what a launch costs and how stream priority changes it"),
       flag("register", into.registered, "Register the buffers with NCCL")};
 }
 
@@ -213,7 +216,8 @@ Options timing_options(RunOptions& into) {
                "batch: launches back to back; latency: one at a time, each timed on the device; "
                "steps: training steps (the only mode of --workload)"),
         option("interval", "SHARE", into.target_interval, share_words(),
-               "Continue after --batches until the 95% interval of the median is within +-SHARE"),
+               "After --batches, measure more batches until the 95% confidence interval of the "
+               "median is within +-SHARE"),
         option("max-batches", "N", into.max_batches, number_words(1, k_most),
                "Stop after N batches even if --interval is not met"),
         option("budget", "TIME", into.budget_ns, duration_words(),
@@ -266,17 +270,17 @@ Result<void> check_resumed_alone(const Options& said, const RunOptions& options)
 }
 
 constexpr const char* k_run_about =
-    "A variable that is already set in the environment is pinned: every trial gets it and none "
-    "sweeps it, unless --override names it.\n\n"
-    "--resume reads all other options from the run file. It runs the missing trials: "
-    "those that never started, and those that were stopped before all their cells ended. A stopped "
-    "trial runs again as a whole and replaces its stored part. Trials that ended do not run again; "
-    "--retry-failed also reruns those that failed, timed out or crashed. The report and the exit "
-    "code are those of the whole run. If the machine, a program, a library or the environment "
-    "differs, it stops with exit code 6 and lists the differences. Libraries, worker programs, "
-    "model files and variables that could load something must be named again: --library, "
-    "--compare-library, --model, --set, --setting or --rank-set. If one is not, it stops with exit "
-    "code 2 and prints the command.";
+    "A variable that is already set in the environment is pinned: every trial uses that value, and "
+    "it is not swept unless --override names it.\n\n"
+    "--resume reads all other options from the run file. It runs the missing trials: trials that "
+    "never started, and trials that were stopped before all their cells ended. A stopped trial "
+    "runs again as a whole, and its partial data is replaced. Completed trials do not run again; "
+    "with --retry-failed, trials that failed, timed out or crashed do. The report and the exit "
+    "code cover the whole run. If the machine, a program, a library or the environment differs, "
+    "ncclprobe stops with exit code 6 and lists the differences. Name libraries, worker programs, "
+    "model files and variables that could load something again, with --library, --compare-library, "
+    "--model, --set, --setting or --rank-set. If one is missing, ncclprobe stops with exit code 2 "
+    "and prints the full command.";
 
 } // namespace
 
@@ -315,11 +319,11 @@ Options plan_file_options(RunOptions& into) {
 Usage run_usage(RunOptions& into) {
   return {
       .name = "run",
-      .summary = "Measure collectives or training steps, store and report them",
+      .summary = "Measure collectives or training steps, and store and report the results",
       .about = k_run_about,
       .examples =
-          {{"ncclprobe run", "all GPUs of this node (or 2 CPU ranks), about 2 minutes"},
-           {"mpirun -np 8 ncclprobe run", "one rank for each GPU, on several nodes too"},
+          {{"ncclprobe run", "all GPUs of this node (or 2 CPU ranks); takes about 2 minutes"},
+           {"mpirun -np 8 ncclprobe run", "one rank per GPU; also works on several nodes"},
            {"torchrun --no_python --nproc_per_node 8 ncclprobe run", "the same without MPI"},
            {"ncclprobe run --sizes 8:8G:x2 --collectives all_reduce"},
            {"ncclprobe run --set NCCL_ALGO=[Ring,Tree],Ring --repeat 5"},
@@ -335,7 +339,7 @@ Usage run_usage(RunOptions& into) {
            {"ncclprobe run --resume run.h5", "run the missing trials of a stopped run"},
            {"ncclprobe run -b 8 -e 8G -f 2 -g 8", "nccl-tests' options work too"}},
       .exits = measurement_exits(
-          "the launch does not fit the machine; with --resume: the machine does not fit the run"),
+          "the launch does not fit the machine; with --resume: the machine differs from the run"),
       .options = joined(
           {{plan_option(into.plan_file), run_file_option(into.output),
             option("resume", "RUN.h5", into.resume_file, text_words("run.h5"),
@@ -343,8 +347,8 @@ Usage run_usage(RunOptions& into) {
             flag("retry-failed", into.retry_failed,
                  "Also rerun trials that failed, timed out or crashed", {.needs = {"resume"}}),
             flag("force", into.force,
-                 "Replace the run file and its traces if they exist; with --resume: continue even "
-                 "if conditions differ; the file and its report then state the differences")},
+                 "Replace the run file and its traces if they exist. With --resume, continue even "
+                 "if conditions differ; the run file and the report then list the differences")},
            {format_option(into.format)},
            log_options(into.verbosity),
            documented_measurement_options(into)}),
@@ -355,10 +359,11 @@ Usage plan_usage(PlanOptions& into) {
   return {
       .name = "plan",
       .summary = "Print the options as a plan file, or with --dry-run the trials that would run",
-      .examples = {{"ncclprobe plan --dry-run", "the trials of the default job, and their time"},
+      .examples = {{"ncclprobe plan --dry-run", "the default job's trials and their expected time"},
                    {"ncclprobe plan --set NCCL_PROTO=LL,Simple -o sweep.toml"},
                    {"ncclprobe run --plan sweep.toml"},
-                   {"ncclprobe plan --dry-run --backend nvidia --gpus 8", "without any GPU"}},
+                   {"ncclprobe plan --dry-run --backend nvidia --gpus 8",
+                    "plan for 8 GPUs on a machine without any"}},
       .exits = {{base::k_exit_environment, "the plan does not fit the machine"}},
       .options =
           joined({{plan_option(into.plan_file),

@@ -30,8 +30,7 @@ Result<P2pMode> choose_mode(const P2pOptions& options, const Session& session) {
   if (session.backend.name == "host") {
     if (options.mode == P2pMode::ipc)
       return base::fail(Error{Errc::invalid_argument,
-                              "--mode ipc is a way between GPUs: on the CPU processes reach each "
-                              "other by messages",
+                              "--mode ipc is for GPUs: processes on the CPU exchange messages",
                               "leave --mode out"});
     return P2pMode::direct;
   }
@@ -39,7 +38,7 @@ Result<P2pMode> choose_mode(const P2pOptions& options, const Session& session) {
     return base::fail(Error{Errc::mismatch,
                             "--mode direct: several processes were started on one host, and one "
                             "has to drive all its GPUs",
-                            "start one a host (mpirun --map-by ppr:1:node), or use --mode ipc"});
+                            "start one per host (mpirun --map-by ppr:1:node), or use --mode ipc"});
   return options.mode.value_or(possible ? P2pMode::direct : P2pMode::ipc);
 }
 

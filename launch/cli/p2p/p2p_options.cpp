@@ -11,8 +11,8 @@ namespace {
 
 constexpr const char* k_p2p_about =
     "Methods (rows are sources, columns targets; 1 GB/s is 1e9 bytes/s; latency is per hop):\n"
-    "  ce, ce_read        the copy engine of the source writes; that of the target reads\n"
-    "  sm_write, sm_read  the same by kernels\n"
+    "  ce, ce_read        the source's copy engine writes; the target's copy engine reads\n"
+    "  sm_write, sm_read  the same with kernels instead of copy engines\n"
     "  latency            the row's GPU chases pointers through the memory of the column's GPU, "
     "its own and the host's\n"
     "  host, pageable     between each GPU and pinned or pageable memory of its host\n"
@@ -42,7 +42,7 @@ Usage p2p_usage(P2pOptions& into) {
       .examples = {{"ncclprobe p2p", "all GPUs of this node, driven by one process"},
                    {"ncclprobe p2p --devices 0,1 --methods ce,latency --sizes 1M,512M"},
                    {"ncclprobe p2p --mode ipc",
-                    "the path between processes by CUDA IPC, which NCCL uses"},
+                    "the path between processes that NCCL uses: CUDA IPC"},
                    {"mpirun -np 4 --map-by ppr:1:node ncclprobe p2p", "four nodes"},
                    {"ncclprobe p2p --backend host --ranks 4", "between processes on the CPU"},
                    {"ncclprobe report p2p.h5", "the same report again"}},
@@ -52,20 +52,20 @@ Usage p2p_usage(P2pOptions& into) {
             option("devices", "N,...", into.devices, numbers(0, 1023),
                    "Use only these GPUs of each host (CUDA device numbers)"),
             option("mode", "NAME", into.mode, name_words<model::P2pMode>("mode"),
-                   "direct: one process drives all GPUs of a host; ipc: one process each, memory "
-                   "mapped by CUDA IPC",
-                   {.initial = "direct, or ipc where mpirun starts several processes on a host"}),
+                   "direct: one process drives all GPUs of a host; ipc: one process per GPU, with "
+                   "memory mapped through CUDA IPC",
+                   {.initial = "direct; ipc if mpirun starts several processes on a host"}),
             option("methods", "NAME,...", into.methods,
                    list_of(name_words<model::P2pMethod>("method")), "Matrices to measure: {}",
                    {.also = "-m"}),
             option("directions", "NAME,...", into.directions, direction_words(),
-                   "uni: a pair one way; bi: both ways at once; all: all GPUs at once",
+                   "uni: one pair, one way; bi: one pair, both ways at once; all: all GPUs at once",
                    {.initial = "all three"}),
             option("sizes", "SIZES", into.sizes,
                    nonzero_size_words("a copy of 0 bytes measures nothing"),
-                   "Bytes of a copy: 1M,512M or 1M:512M:x8",
+                   "Size of a copy: 1M,512M or 1M:512M:x8",
                    {.also = "-s",
-                    .initial = "512M, as nvbandwidth; less through the host; 4M on the CPU",
+                    .initial = "512M, as in nvbandwidth; less through the host; 4M on the CPU",
                     .example = "1M,512M"}),
             option("repeat", "N", into.repeats, number_words(1, k_most),
                    "Number of trials, each in fresh processes", {.initial = "1"}),

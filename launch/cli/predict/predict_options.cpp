@@ -13,12 +13,12 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_predict_about =
-    "The output first compares predictions with the measurements. Then the steps of the run are "
-    "predicted for more ranks. If the run has several kinds of steps, select one by the options "
-    "of training steps. The run must have the collectives of the step at several sizes, and best "
-    "on several numbers of ranks, either alone (run --collectives) or in the steps. For a model "
-    "that the run did not measure, computing times come from the rates of the run's steps, with "
-    "the same type and options. You can also state the time (--forward and --backward) or the "
+    "The output first compares predictions with the measurements. It then predicts the steps of "
+    "the run on more ranks. If the run has several kinds of steps, select one with the options for "
+    "training steps. The run must have measured the collectives of the step at several sizes, and "
+    "preferably on several numbers of ranks, either alone (run --collectives) or in the steps. For "
+    "a model that the run did not measure, compute times come from the rates of the run's steps "
+    "with the same type and options. You can also state the time (--forward and --backward) or the "
     "rate (--tflops and --batch).";
 
 using analysis::cost_model::InterNodeRange;
@@ -174,15 +174,14 @@ Usage predict_usage(PredictOptions& into) {
             option("ranks", "N,...", request.ranks, numbers(2), "Numbers of ranks to predict",
                    {.required = true}),
             option("inter-node", "RATE,TIME", request.inter_node, inter_node_words(),
-                   "Between nodes: bandwidth of one node with all of its network cards, and "
-                   "latency of "
+                   "Network between nodes: bandwidth of one node over all its NICs, and latency of "
                    "a message. Ranges (40-50GB/s,4-6us) widen the interval. Required to predict "
-                   "several nodes from a run on one"),
+                   "several nodes from a run on one node"),
             option("ranks-per-node", "N", request.ranks_per_node, number_words(1, k_most),
-                   "Ranks per node", {.initial = "as many as a host of the run has"}),
+                   "Ranks per node", {.initial = "as on a host of the run"}),
             option("forward", "TIME", into.forward_ns, stated_words(parse_stated_ns, "300-320ms"),
                    "Time of the forward pass of the whole model and batch on one rank, instead of "
-                   "what was measured",
+                   "the measured time",
                    {.needs = {"backward"}}),
             option("backward", "TIME", into.backward_ns, stated_words(parse_stated_ns, "640ms"),
                    "Time of the backward pass", {.needs = {"forward"}}),
@@ -195,8 +194,8 @@ Usage predict_usage(PredictOptions& into) {
                                                       rate.high / 1e12);
                                  },
                                  "350-450"},
-                   "Rate that a rank reaches in the model's matrix products, in 10^12 operations "
-                   "per second",
+                   "Rate that a rank reaches in the model's GEMMs, in TFLOP/s (10^12 operations "
+                   "per second)",
                    {.excludes = {"forward"}})},
            predicted_step_options(into.step),
            {format_option(into.format)},

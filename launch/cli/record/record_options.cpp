@@ -11,11 +11,10 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_about =
-    "Records the NCCL operations of any program that uses NCCL 2.27 or later, without a change to "
-    "the "
-    "program. Each process writes its own file to the folder.\n\n"
-    "ncclprobe becomes the program: its process number, its signals and its exit code are the "
-    "program's.\n\n"
+    "Records the NCCL operations of any program that uses NCCL 2.27 or later. The program needs no "
+    "change. Each process writes its own file to the folder.\n\n"
+    "ncclprobe replaces itself with the program (exec). The process id, signals and exit code are "
+    "therefore the program's.\n\n"
     "With mpirun and srun, put 'ncclprobe record ... --' before the program, as in the examples. "
     "All "
     "ranks use the same folder.\n\n"
@@ -25,10 +24,9 @@ constexpr const char* k_about =
     "    -v $PWD/job:/job -e NCCLPROBE_CAPTURE_DIR=/job \\\n"
     "    -e NCCL_PROFILER_PLUGIN=libncclprobe-profiler.so IMAGE python train.py\n\n"
     "For --cuda, mount the same file and set the variables that --print-env prints.\n\n"
-    "--cuda: CUPTI serves one tool per process. While kernels are recorded, a torch.profiler that "
-    "starts may get nothing. If another tool uses CUPTI, the program continues, but its kernels "
-    "are "
-    "not recorded. The report names that tool if it is known.";
+    "--cuda: CUPTI serves one tool per process. A torch.profiler that starts while kernels are "
+    "recorded may get no data. If another tool uses CUPTI, the program continues, but its kernels "
+    "are not recorded. The report names that tool if it is known.";
 
 // The plugin takes no less (plugin/capture/limits.cpp).
 constexpr std::uint64_t k_least_bytes = 16 << 20;
@@ -61,13 +59,15 @@ Usage record_usage(RecordOptions& into) {
            {"srun -N 2 --ntasks-per-node 8 ncclprobe record -o /shared/job -- python train.py",
             "all hosts write to one folder"},
            {"ncclprobe record --cuda -- torchrun --nproc-per-node 8 train.py",
-            "computing and overlap too, in 5 steps of every 100"},
+            "also compute kernels and overlap, in 5 of every 100 steps"},
            {"ncclprobe record --verify tuned/ -- torchrun --nproc-per-node 8 train.py",
             "does the job gain what ncclprobe tune promised?"},
            {"ncclprobe record --last 30s -- ./train", "what happened before a crash or a hang"},
            {"eval \"$(ncclprobe record --print-env -o job)\"",
             "sets the variables in this shell, for a launcher that cannot be wrapped"}},
-      .exits = {{base::k_exit_ok, "the command's exit code; those below are ncclprobe's own"},
+      .exits = {{base::k_exit_ok,
+                 "the command succeeded. Its exit code is passed on; the codes below can also come "
+                 "from ncclprobe"},
                 {base::k_exit_usage,
                  "bad arguments, the folder already holds a capture, or another "
                  "profiler plugin is set"},
@@ -81,36 +81,36 @@ Usage record_usage(RecordOptions& into) {
           {{option("output", "FOLDER", into.folder, path_words("job"),
                    "Folder for the capture, shared by all ranks", {.also = "-o"}),
             option("level", "LEVEL", into.level, choice_words({"operations", "kernels", "full"}),
-                   "operations: which operations NCCL was called for, and when; kernels: also when "
+                   "operations: which NCCL operations were called, and when; kernels: also when "
                    "they ran on the GPU; full: also NCCL's proxy steps and the network",
-                   {.initial = "kernels; with --verify operations"}),
+                   {.initial = "kernels; operations with --verify"}),
             option("for", "TIME", into.for_ns, whole_milliseconds(),
                    "Stop recording after this time", {.example = "60s", .excludes = {"last"}}),
             option("last", "TIME", into.last_ns, whole_milliseconds(),
-                   "Keep only the last TIME before the job ends, for a job that fails or hangs. It "
-                   "is on disk even if the job is killed",
+                   "Keep only the last TIME before the job ends, for jobs that fail or hang. The "
+                   "recording is on disk even if the job is killed",
                    {.example = "30s"}),
             option("max-size", "SIZE", into.most_bytes, file_size(),
-                   "Limit for the files of one process: recording stops there. With --last, less "
-                   "time is kept"),
+                   "Size limit for the files of one process. Recording stops there; with --last, "
+                   "it keeps less time instead"),
             flag("cuda", into.cuda,
-                 "Also record kernels and copies, through the CUPTI that the program has loaded: "
-                 "--steps 5 --every 100, unless you give others"),
+                 "Also record kernels and copies, with the CUPTI that the program has loaded. "
+                 "Without --steps, this records --steps 5 --every 100"),
             option("steps", "N", into.steps, number_words<std::uint64_t>(1, k_most_steps),
-                   "Stop recording after N steps: repeats of the same NCCL operations",
+                   "Stop recording after N steps. A step is a repeat of the same NCCL operations",
                    {.example = "100"}),
             option("every", "M", into.every, number_words<std::uint64_t>(1, k_most_steps),
-                   "Do not stop: record the kernels of --steps steps in every M, and NCCL's "
-                   "operations of all steps",
+                   "Do not stop after --steps: record the kernels of --steps out of every M steps, "
+                   "and the NCCL operations of all steps",
                    {.example = "100", .needs = {"steps", "cuda"}}),
             option("verify", "TUNED", into.verify, path_words("tuned/"),
-                   "Run the command without and with the settings in this folder, in turns, and "
-                   "say whether the job gains what they promise",
+                   "Run the command in turns without and with the settings in this folder, and "
+                   "report whether the job gains what they promise",
                    {.excludes = {"for", "last", "cuda", "print-env"}}),
             option("repeats", "N", into.repeats, number_words(analysis::k_least_pairs, 1000),
-                   "Pairs of runs; a verdict needs at least 3", {.needs = {"verify"}}),
+                   "Number of pairs of runs; a verdict needs at least 3", {.needs = {"verify"}}),
             flag("print-env", into.print_environment,
-                 "Print the variables as lines for a shell instead of starting a command"),
+                 "Print the variables as shell commands instead of starting a command"),
             force_option(into.overwrite, "Replace the capture in the folder"),
             repeated("command", "COMMAND [ARGUMENT]...", into.command, text_words("./train"),
                      "The program to record, with its arguments",

@@ -9,13 +9,14 @@ namespace {
 
 constexpr int k_most_steps = 64;
 constexpr const char* k_replay_about =
-    "Makes steps of a job that ncclprobe record recorded into a schedule, and measures it as "
-    "ncclprobe run measures training steps: the job's collectives and messages, with their sizes, "
-    "types, communicators and order, and between them computing of the measured length. Where the "
-    "job's host launched too late to keep its GPU busy, the replay waits for a host of the same "
-    "pace. It needs neither the job's program nor its model. The report says first how well the "
-    "replay reproduces the capture. This error belongs to every verdict on a setting.\n\n"
-    "On fewer ranks than were captured, communicators lose the missing ranks; every other rank "
+    "Turns steps of a job, recorded by `ncclprobe record`, into a schedule. It measures the "
+    "schedule as `ncclprobe run` measures training steps. The schedule contains the job's "
+    "collectives and messages, with their sizes, types, communicators and order. Between them, the "
+    "GPU computes for the measured time. Where the job's host launched too late to keep its GPU "
+    "busy, the replay reproduces the delay. It needs neither the job's program nor its model. The "
+    "report first shows how well the replay reproduces the capture. That error "
+    "applies to every verdict on a setting.\n\n"
+    "On fewer ranks than were captured, communicators lose the missing ranks. Every remaining rank "
     "communicates as many bytes as in the job. A message to a missing rank cannot be replayed.";
 
 } // namespace
@@ -40,11 +41,11 @@ Usage replay_usage(ReplayOptions& into) {
                             "Folder of a recorded job, or its trace file",
                             {.positional = true, .required = true}),
                      option("step-kind", "N", into.job.step_kind, number_words(0, k_most),
-                            "Replay steps of this kind, as the report of the job counts them",
+                            "Replay steps of this kind, as numbered in the job's report",
                             {.initial = "the kind with the most steps"}),
                      option("steps", "N", into.job.steps, number_words(1, k_most_steps),
-                            "Replay N consecutive steps, each with its own times; 1: one step of "
-                            "medians",
+                            "Replay N consecutive steps, each with its own times; 1: one step with "
+                            "median times",
                             {.initial = "1 if steps are alike and the host launches in time, "
                                         "otherwise up to 16"}),
                      option("captured-ranks", "N,...", into.job.captured_ranks, numbers<int>(0),

@@ -8,19 +8,19 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_report_about =
-    "The report of an unfinished run is made from its parts (run.h5.parts beside run.h5), which "
-    "stay unchanged. Only --fold writes beside the input; the trace of a captured job is kept in "
-    "your cache ($XDG_CACHE_HOME/ncclprobe or ~/.cache/ncclprobe). Failed trials do not change "
-    "the exit code of `report`.";
+    "The report of an unfinished run is made from its parts (run.h5.parts next to run.h5), which "
+    "stay unchanged. Only --fold writes files next to the input. The trace of a captured job is "
+    "cached in $XDG_CACHE_HOME/ncclprobe or ~/.cache/ncclprobe. Failed trials do not change the "
+    "exit code of `report`.";
 
 Option what_if_option(std::vector<analysis::job::WhatIf>& into) {
   return repeated("what-if", "CHANGE", into,
                   Words<analysis::job::WhatIf>{
                       analysis::job::parse_what_if,
                       [](const analysis::job::WhatIf& what) { return what.text; }, "rank:7=median"},
-                  "Of a captured job, predict how long steps would last: rank:7=median, host=none, "
-                  "transfers=median, computing=-10%, all_reduce=-20%, all_reduce:data=-20%, "
-                  "bucket=100M; several with + between them");
+                  "Predict how long the steps of a captured job would take after this change: "
+                  "rank:7=median, host=none, transfers=median, computing=-10%, all_reduce=-20%, "
+                  "all_reduce:data=-20%, bucket=100M; join several changes with +");
 }
 
 base::Result<void> check(ReportOptions& options) {
@@ -52,25 +52,25 @@ Usage report_usage(ReportOptions& into) {
            {"ncclprobe report run.h5 -o run.csv"},
            {"ncclprobe report run.h5 -o run.html", "one page with charts, for any browser"},
            {"ncclprobe report run.h5 --timeline", "what the traced trial's devices did"},
-           {"ncclprobe report run.h5 --timeline --window step:3-5", "of these steps only"},
+           {"ncclprobe report run.h5 --timeline --window step:3-5", "only these steps"},
            {"ncclprobe report run.h5 --price H200=30000", "what a GB/s and an effective GPU cost"},
            {"ncclprobe report job/", "a job captured by libncclprobe-profiler.so"},
            {"ncclprobe report job/ --what-if rank:7=median --what-if all_reduce=-20%",
-            "what would make its steps shorter"},
+            "which change would make its steps shorter?"},
            {"ncclprobe report run.h5 --format json | jq '.results[] | {setting, busbw_gb_per_s}'"}},
       .options = joined(
           {{input_option("run_file", into.run_file,
-                         "Run file; or, for a timeline, a trace file or the folder of a "
+                         "Run file. For a timeline, it can also be a trace file or the folder of a "
                          "captured job"),
             flag("fold", into.fold,
                  "First combine the parts of a stopped run (RUN.h5.parts) into its run file and "
                  "traces"),
-            flag("brief", into.brief, "Print only the answer: what to set, and how sure that is"),
+            flag("brief", into.brief, "Print only the answer: what to set, and how certain it is"),
             flag("timeline", into.timeline,
                  "Print the timeline of a traced trial: steps, overlap, waits, stragglers, clocks, "
-                 "losses"),
+                 "lost records"),
             trial_option(into.trial),
-            flag("steps", into.steps, "With --timeline, in JSON and CSV: each step separately"),
+            flag("steps", into.steps, "With --timeline, in JSON and CSV: list each step"),
             window_option(into.window), traced_ranks_option(into.ranks),
             what_if_option(into.what_ifs), format_option(into.format),
             price_option(into.prices,

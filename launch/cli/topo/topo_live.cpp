@@ -64,7 +64,7 @@ void add_nccl(const TopoOptions& options, LiveSight& live, std::vector<std::stri
   live.nccl_graphs = dump->graphs;
   auto machine = topology::read_nccl_xml(dump->topology, "NCCL's topology");
   if (!machine || machine->hosts.size() != 1) {
-    remarks.push_back(machine ? "NCCL sees several hosts in one" : machine.error().text());
+    remarks.push_back(machine ? "NCCL sees this host as several hosts" : machine.error().text());
     return;
   }
   topology::Merged merged = topology::merge_sources({live.own.topology, machine->hosts.front()});

@@ -30,16 +30,15 @@ Usage topo_usage(TopoOptions& into) {
                    {"ncclprobe topo --record machine/",
                     "all facts about this host, for a bug report"}},
       .exits = {{base::k_exit_environment,
-                 "the ranks do not agree, or the machine lacks memory or processes"}},
+                 "the ranks do not agree, or the machine ran out of memory or processes"}},
       .options = joined(
           {{repeated("from", "FILE", into.from, text_words("node.json"),
                      "Show the machine that this file describes (- is standard input); several "
-                     "files are "
-                     "several hosts"),
+                     "files describe several hosts"),
             option("host", "N", into.host, number_words(0, k_most),
-                   "Only this host, counted from 0"),
+                   "Show only this host, counted from 0"),
             flag("placement", into.placement,
-                 "Propose which rank drives which GPU from which CPUs, as mpirun and srun options"),
+                 "Propose which rank drives which GPU on which CPUs, as mpirun and srun options"),
             flag("ceilings", into.ceilings,
                  "Show the bottleneck of each collective, and the bus bandwidth that it allows"),
             option("record", "DIR", into.record, text_words("machine/"),
@@ -52,7 +51,7 @@ Usage topo_usage(TopoOptions& into) {
                    {.excludes = {"from"}}),
             option("cuda", "WHEN", into.cuda, choice_words({"on", "auto"}),
                    "Also ask CUDA, which takes a quarter of a second for each GPU; auto: when "
-                   "recording, or where NVML is not enough",
+                   "recording, or if NVML does not know enough",
                    {.excludes = {"from"}}),
             excluding(library_option(into.libraries), {"from"})},
            result_options(

@@ -10,19 +10,19 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_tune_about =
-    "The transport in use decides which settings are tried, and in which order. First, the "
-    "default is measured against itself. A gain counts only if it exceeds that noise floor and "
-    "--min-gain. Candidates then run in turns with the default, and slow ones are dropped early. "
-    "The best are proven in fresh processes, which had no part in the choice, in turns with the "
-    "default. A tuner table is then loaded as a job loads it, and measured once more. A candidate "
-    "that hangs, crashes or delivers wrong data loses, and is not tried "
-    "again.\n\n"
-    "A variable that is already set in the environment is pinned: all trials get it, and none "
-    "changes it, unless --override names it.\n\n"
-    "The folder gets the run files of the search (tune.h5) and of the proof (proof.h5). It gets "
-    "the settings as nccl.conf, as lines for a shell, mpirun, Slurm and torchrun, as fields of "
-    "ncclConfig_t and as arguments of PyTorch. If nothing is proven, it gets no settings: keep "
-    "the defaults.";
+    "The transport in use decides which settings are tried, and in which order. First, tune "
+    "measures the default against itself, which gives the noise floor. A gain counts only if it "
+    "exceeds the noise floor and --min-gain. Candidates then run in turns with the default, and "
+    "slow ones are dropped early. The best candidates are proven with new measurements, in fresh "
+    "processes that run in turns with the default. A tuner table is then loaded as a job would "
+    "load it, and measured once more. A candidate that hangs, crashes or delivers wrong data "
+    "loses, and is not tried again.\n\n"
+    "A variable that is already set in the environment is pinned: all trials use that value, and "
+    "none changes it, unless --override names it.\n\n"
+    "The folder gets the run files of the search (tune.h5) and of the proof (proof.h5). It also "
+    "gets the settings: as nccl.conf, as lines for a shell, mpirun, Slurm and torchrun, as fields "
+    "of ncclConfig_t and as arguments of PyTorch. If nothing is proven, the folder gets no "
+    "settings: keep the defaults.";
 
 } // namespace
 
@@ -38,7 +38,7 @@ Usage tune_usage(TuneOptions& into) {
                     "make this training step faster"},
                    {"ncclprobe tune --for job/", "make the step of a recorded job faster"},
                    {"ncclprobe tune --check-environment",
-                    "which variables of the environment do nothing, and which harm"},
+                    "which environment variables have no effect, and which do harm"},
                    {". tuned/settings.sh", "use the settings"}},
       .exits = {{base::k_exit_some_failed, "the default or the proof failed"},
                 {base::k_exit_nothing, "nothing could be measured"},
@@ -59,13 +59,13 @@ Usage tune_usage(TuneOptions& into) {
                      option("min-gain", "SHARE", into.min_gain, share_words(),
                             "Ignore smaller gains", {.initial = "2%"}),
                      flag("with-compression", into.with_compression,
-                          "Training steps: also try compressed gradients, which are rounded"),
+                          "Training steps: also try compressed gradients, which lose precision"),
                      repeated("override", "NAME", into.overrides, text_words("NCCL_ALGO"),
-                              "Tune this variable even if the environment sets it, and try "
-                              "without it"),
+                              "Tune this variable even if the environment sets it, and also try "
+                              "unsetting it"),
                      flag("check-environment", into.check_environment,
-                          "Tune nothing; try without each NCCL variable that the environment "
-                          "sets")}),
+                          "Tune nothing; test each NCCL variable that the environment sets by "
+                          "leaving it out")}),
            in_group("Where", {backend_option(into.backend), ranks_option(into.ranks, k_most),
                               rank_set_option(into.per_rank), library_option(into.libraries)}),
            in_group("Measuring", joined({{seed_option(into.seed), note_option(into.note)},

@@ -9,11 +9,12 @@ namespace ncclprobe::cli {
 namespace {
 
 constexpr const char* k_tuner_about =
-    "A tuner table says which algorithm, protocol and channels NCCL uses for which calls. Any "
-    "program follows it with NCCL_TUNER_PLUGIN=.../lib/libncclprobe-tuner.so and "
-    "NCCLPROBE_TUNER_TABLE=PATH@SHA256. `tuner check` prints both. With "
-    "NCCLPROBE_TUNER_HITS=hits-%h-%p.csv, each process writes how often it used each row.\n\n"
-    "Without --against, `tuner check` assumes that the job has the variables of this environment.";
+    "A tuner table selects the algorithm, protocol and number of channels that NCCL uses for each "
+    "call. Any program uses the table if you set "
+    "NCCL_TUNER_PLUGIN=.../lib/libncclprobe-tuner.so and NCCLPROBE_TUNER_TABLE=PATH@SHA256. "
+    "`tuner check` prints both. With NCCLPROBE_TUNER_HITS=hits-%h-%p.csv, each process also writes "
+    "how often it used each row.\n\n"
+    "Without --against, `tuner check` assumes that the job has this environment's variables.";
 
 Result<void> check_tuner_options(const TunerOptions& options) {
   const bool converts = options.action == "convert";
@@ -40,7 +41,7 @@ Usage tuner_usage(TunerOptions& into) {
       .summary = "Check or convert a tuner table, which selects algorithms for NCCL",
       .about = k_tuner_about,
       .examples = {{"ncclprobe tuner check table.csv",
-                    "rows that NCCL cannot use, or a variable prevents"},
+                    "rows that NCCL cannot use, or that a variable disables"},
                    {"ncclprobe tuner check table.csv --ranks 16 --nodes 2",
                     "also rows that such a job can never use"},
                    {"ncclprobe tuner check table.csv --hits hits-node1-4711.csv",
@@ -50,10 +51,10 @@ Usage tuner_usage(TunerOptions& into) {
                    {"ncclprobe tuner convert table.csv nccl_tuner.conf",
                     "a configuration for NVIDIA's example tuner"},
                    {"ncclprobe tuner convert nccl_tuner.conf table.csv", "the other direction"}},
-      .exits = {{base::k_exit_failures, "a row is impossible, or a variable prevents it"}},
+      .exits = {{base::k_exit_failures, "NCCL cannot use a row, or a variable disables it"}},
       .options = joined(
           {{option("action", "ACTION", into.action, choice_words({"check", "convert"}),
-                   "check: say whether NCCL uses each row; convert: from or to the format of "
+                   "check: say whether NCCL uses each row; convert: to or from the format of "
                    "NVIDIA's example tuner",
                    {.example = "check", .positional = true, .required = true}),
             option("table", "TABLE", into.input, path_words("table.csv"),
@@ -63,13 +64,15 @@ Usage tuner_usage(TunerOptions& into) {
                    "convert: the file to write", {.positional = true}),
             input_option(
                 "against", into.run_file,
-                "Run file measured with this table: check how its cells ran, under its variables",
+                "Run file measured with this table: check how its cells ran, with its variables",
                 {}),
             repeated("hits", "FILE", into.hits, path_words("hits.csv"),
-                     "File that a process wrote for NCCLPROBE_TUNER_HITS"),
+                     "File that a process wrote because of NCCLPROBE_TUNER_HITS"),
             option("ranks", "N", into.ranks, number_words(1, k_most),
-                   "Ranks of the job: find rows for larger communicators", {.initial = "any"}),
-            option("nodes", "N", into.nodes, number_words(1, k_most), "Nodes of these ranks")},
+                   "Number of ranks of the job: report rows for larger communicators",
+                   {.initial = "any"}),
+            option("nodes", "N", into.nodes, number_words(1, k_most),
+                   "Number of nodes that these ranks run on")},
            result_options(into, {"table", "json", "csv", "markdown"})}),
       .check = [&into](const Options&) { return check_tuner_options(into); }};
 }

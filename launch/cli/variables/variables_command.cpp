@@ -133,12 +133,12 @@ Usage variables_usage(VariablesOptions& into) {
                        {"ncclprobe variables NCCL_ALGO --nccl 2.19.3", "what this release accepts"},
                        {"ncclprobe variables NCCL_ALGO=Rng NCCL_MIN_CTAS=99",
                         "how NCCL reads these values"}},
-          .exits = {{base::k_exit_failures, "NCCL refuses or misreads one of the values"}},
+          .exits = {{base::k_exit_failures, "NCCL rejects or misreads one of the values"}},
           .options = joined(
               {{repeated("variable", "NAME[=VALUE]", into.asked, text_words("NCCL_ALGO=Ring"),
                          "A variable, or a value to check; without one, all variables",
                          {.positional = true}),
-                option("nccl", "VERSION", into.version, versions, "The release of NCCL",
+                option("nccl", "VERSION", into.version, versions, "The NCCL release to explain",
                        {.initial = "the newest that ncclprobe knows"})},
                result_options(into, {"table", "json", "csv", "markdown", "html"})})};
 }

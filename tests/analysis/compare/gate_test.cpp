@@ -47,7 +47,8 @@ TEST_CASE("what is no gate is refused") {
 
 TEST_CASE("a gate with a mistake says what is meant") {
   for (const auto& [text, words] :
-       {std::pair("busbw(allreduce) -3%", "'allreduce' is no workload; did you mean all_reduce?"),
+       {std::pair("busbw(allreduce) -3%",
+                  "'allreduce' is not a workload; did you mean all_reduce?"),
         std::pair("time(ddp) +3%", "did you mean ddp_step?"),
         std::pair("busbw(all_reduce,1M:4M) -3%", "sizes are 1M, 1K-64K, ")})
     CHECK_THAT(parse_gate(text).error().message, ContainsSubstring(words));

@@ -79,9 +79,10 @@ TEST_CASE("A bad node is named with ratio, interval, evidence and rail, and with
   const std::string text = write_text(fleet_report(bad_check()));
 
   CHECK(text.find("20 nodes, 1 bad, 1 failed, 1 not decided, 17 good") != std::string::npos);
-  CHECK(text.find("node17: 0.61x [0.58, 0.64] in 6 of 6, rail 3") != std::string::npos);
+  CHECK(text.find("node17: 0.61x [0.58, 0.64], slow in 6 of 6, rail 3") != std::string::npos);
   CHECK(text.find("scontrol update NodeName=node17 State=DRAIN "
-                  "Reason='ncclprobe: 0.61x [0.58, 0.64] in 6 of 6, rail 3'") != std::string::npos);
+                  "Reason='ncclprobe: 0.61x [0.58, 0.64], slow in 6 of 6, rail 3'") !=
+        std::string::npos);
   CHECK(text.find("kubectl cordon node17") != std::string::npos);
   // A quote in a reason stays within the word.
   CHECK(text.find(R"(Reason='ncclprobe: its worker'\''s end: signal 9')") != std::string::npos);

@@ -29,7 +29,7 @@ MadeJob missing_rank() {
   made.collective({0, 1}, CallState::running, "all_reduce", 0, 1 << 24).where = {
       "train.py:83 (step)", "train.py:120 (main)"};
   made.job.ranks[2].state = ProcessState::gone;
-  made.job.remarks.emplace_back("x.spool is not a spool of a trace");
+  made.job.remarks.emplace_back("x.spool is not a trace spool");
   return made;
 }
 

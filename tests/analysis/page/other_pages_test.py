@@ -66,7 +66,7 @@ class OtherPagesTest(unittest.TestCase):
         self.browser.open(self.page_of("hang.html", "report", run))
 
         first = self.browser.all("main section")[0]
-        self.assertIn("did not go well", first.text)
+        self.assertIn("did not succeed", first.text)
         self.assertIn("WHAT TO DO", first.text)  # as the style shows it
         self.assertEqual(len(first.find_elements(By.CSS_SELECTOR, "a[href='#problems']")), 1)
         self.assertEqual(len(self.browser.all("section#problems")), 1)

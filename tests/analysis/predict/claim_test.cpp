@@ -39,10 +39,10 @@ TEST_CASE("A claim is held against the shares that were measured") {
   CHECK_FALSE(wrong.fits);
   CHECK(*wrong.least_step_change == Approx(-0.018));
   CHECK(*wrong.most_step_change == Approx(-0.027));
-  CHECK_THAT(wrong.text,
-             ContainsSubstring("Measured: 20.0% of the step is exposed, 30.0% communicates, so "
-                               "with computing unchanged the step would be 1.8% to 2.7% shorter "
-                               "(most if all communication queues): the claim does not fit."));
+  CHECK_THAT(wrong.text, ContainsSubstring(
+                             "Measured: 20.0% of the step is exposed, 30.0% communicates, so "
+                             "with computing unchanged the step would be 1.8% to 2.7% shorter "
+                             "(the larger if all communication queues): the claim does not fit."));
   CHECK(judge_claim({-0.09, -0.018, 0.2, 0.3}).fits);
   CHECK(judge_claim({-0.09, -0.026, 0.2, 0.3}).fits);
   CHECK_FALSE(judge_claim({-0.09, -0.012, 0.2, 0.3}).fits);

@@ -53,23 +53,23 @@ TEST_CASE("the page of a run with a failed trial begins with it, and links to it
   const Section& section = section_of(report, "outcome");
   CHECK(section.part == Section::Part::answer);
   const std::string words = words_of(section);
-  CHECK_THAT(words, ContainsSubstring("Failures: 1 of 3 trials did not go well: trial ") &&
+  CHECK_THAT(words, ContainsSubstring("Failures: 1 of 3 trials did not succeed: trial ") &&
                         ContainsSubstring("timed out on rank 1") &&
                         ContainsSubstring("What to do: ") && ContainsSubstring("--retry-failed"));
   CHECK_THAT(written(report, Format::html),
              ContainsSubstring("\"section\":\"problems\",\"more\":\"The failures, one by one\""));
   CHECK(section_of(report, "problems").part == Section::Part::failures);
   // The text begins with the trials, and has the failures at its end.
-  CHECK_THAT(written(report, Format::table), !ContainsSubstring("did not go well"));
+  CHECK_THAT(written(report, Format::table), !ContainsSubstring("did not succeed"));
 }
 
 TEST_CASE("the page of a run without a comparison begins with an answer") {
   const std::string few = words_of(section_of(report_of(run_of(2)), "outcome"));
-  CHECK_THAT(few, ContainsSubstring("Answer: All 2 trials went well") &&
+  CHECK_THAT(few, ContainsSubstring("Answer: All 2 trials succeeded") &&
                       ContainsSubstring("What to do: ") && ContainsSubstring("(--repeat 5)"));
   const std::string enough = words_of(section_of(report_of(run_of(5)), "outcome"));
   CHECK_THAT(enough,
-             ContainsSubstring("All 5 trials went well") && !ContainsSubstring("What to do"));
+             ContainsSubstring("All 5 trials succeeded") && !ContainsSubstring("What to do"));
 }
 
 TEST_CASE("an unfinished run says how much is missing") {

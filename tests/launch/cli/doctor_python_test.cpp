@@ -54,5 +54,5 @@ TEST_CASE("an interpreter that is missing, hangs, fails or answers nonsense is a
   for (const char* nonsense :
        {"echo hello\n", "echo; echo '{}'\n", "echo; echo '{\"python\": 3}'\n"})
     CHECK_THAT(cli::ask_python(interpreter(folder, nonsense), k_environment).problem,
-               ContainsSubstring("not what was asked for"));
+               ContainsSubstring("not as expected"));
 }

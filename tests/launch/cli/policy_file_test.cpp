@@ -70,9 +70,9 @@ TEST_CASE("what is no policy is refused by its line") {
        {"features = \"speed\"\n", {"speed"}},
        {"min_gpus = \n", {"policy.toml:1:"}},
        {"features = []\n", {"policy.toml:1:"}},
-       {"", {"nothing"}},
-       {"name = \"empty\"\n", {"nothing"}},
-       {"same_gpus = false\n", {"nothing"}}},
+       {"", {"no requirement"}},
+       {"name = \"empty\"\n", {"no requirement"}},
+       {"same_gpus = false\n", {"no requirement"}}},
       refused);
   CHECK(read("same_gpus = true\n"));
   CHECK_FALSE(cli::read_policy("/nonexistent/policy.toml"));

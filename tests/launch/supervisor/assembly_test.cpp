@@ -116,7 +116,7 @@ TEST_CASE("ranks that disagree are named") {
   SECTION("plan files") {
     reports[1].plan = "ranks = 3";
     CHECK_THAT(launch::check_agreement(reports).error().message,
-               ContainsSubstring("rank 1 read another plan file"));
+               ContainsSubstring("rank 1 read a different plan file"));
   }
   SECTION("a problem of one rank keeps its kind") {
     reports[2].problem = base::Error{base::Errc::not_found, "cannot open plan.toml", ""};

@@ -162,7 +162,7 @@ TEST_CASE("a crash in a cell ends its peers at once and keeps what was finished"
   CHECK(run.record.outcome.kind == OutcomeKind::crashed);
   CHECK(run.record.outcome.ranks == std::vector<int>{1});
   CHECK(run.record.outcome.reason == "rank 1 in cell 1 (all_reduce 1K f32): ended with signal 11 "
-                                     "(Segmentation fault), its last words: "
+                                     "(Segmentation fault), its last output: "
                                      "about to touch what is not ours");
   CHECK(run.record.cells[0].outcome.ok());
   CHECK(run.record.cells[0].samples.size() == 6);
@@ -277,7 +277,7 @@ TEST_CASE("a worker that ends before it says hello is a crash in start-up, for a
 
   CHECK(run.record.outcome.kind == OutcomeKind::crashed);
   CHECK(run.record.outcome.reason ==
-        "rank 1 in start-up: ended with exit 3, its last words: cannot open libmissing.so");
+        "rank 1 in start-up: ended with exit 3, its last output: cannot open libmissing.so");
   CHECK(run.record.cells[1].outcome == run.record.outcome);
   CHECK(run.record.workers[1].last_phase == "spawned");
   CHECK(run.record.startup_ns == 0);

@@ -69,7 +69,7 @@ class Compare(ProgramTest):
         self.assertEqual(done.returncode, 12)
         self.assertIn("ranks", done.stderr)
         text = " ".join(self.compare("--help").split())
-        self.assertIn("With --against it is 12 if no run of the baseline matches the new one.", text)
+        self.assertIn("it is 12 with --against if no run of the baseline matches the new one.", text)
         missing = self.run_program("compare", str(self.run_file), "--against", "weekly")
         self.assertEqual(missing.returncode, 2)
 
@@ -120,7 +120,7 @@ class Compare(ProgramTest):
             self.run_named(f"{seed}.h5", seed)
         (self.folder / "other.json").write_text("{}")
         done = self.run_program("compare", "--history", ".", "--format", "json")
-        self.assertIn("other.json is not of a baseline", done.stderr)
+        self.assertIn("other.json is not a baseline file", done.stderr)
         answer = json.loads(done.stdout)
         self.assertEqual(answer["runs"], 3)
         self.assertEqual(answer["changes"], [])

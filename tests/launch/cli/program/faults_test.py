@@ -70,7 +70,7 @@ class FaultTest(ProgramTest):
         self.assertEqual(code, row.code, text)
         words = ".*".join(re.escape(" ".join(part.split())) for part in row.said.split("..."))
         self.assertRegex(" ".join(text.split()), words)
-        self.assertNotIn("defect", text)
+        self.assertNotIn("bug in ncclprobe", text)
         self.wait_until(lambda: not self.processes(), 15, "no process left")
         if row.kept == NOTHING:
             return
@@ -171,7 +171,7 @@ class Worker(FaultTest):
         inside = ["bash", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "bash"]
         return self.with_worker("crash_in_cell", "memory", launcher=inside)
 
-    @fault("a worker ends before it says anything", "the same", "in start-up: ended with exit 3, its last words: cannot open "
+    @fault("a worker ends before it says anything", "the same", "in start-up: ended with exit 3, its last output: cannot open "
            "libmissing.so", 3, OTHERS)
     def test_exits_early(self):
         return self.with_worker("exit_early")

@@ -98,7 +98,7 @@ class Hang(ProgramTest):
         self.assertGreaterEqual(killed["waits_s"], 1)
         (self.folder / "job" / "other.spool").write_text("no spool")
         text = self.run_program("hang", job, "--longer-than", "1s").stdout
-        self.assertIn("other.spool is not a spool", " ".join(text.split()))
+        self.assertIn("other.spool is not a trace spool", " ".join(text.split()))
 
     def test_a_job_outside_nccl_does_not_hang(self):
         job = self.start_job([2, 2], hangs=[])

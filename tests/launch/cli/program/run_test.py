@@ -246,7 +246,7 @@ class RunUnderMpi(ProgramTest):
         launcher = ["mpirun", "--oversubscribe", "-np", "2", *program, ":", "-np", "1"]
         done = self.run_program("--backend", "host", "--sizes", "1M", launcher=launcher)
         self.assertEqual(done.returncode, 6, done.stderr)
-        self.assertIn("rank 2 started with other arguments than rank 0", done.stderr)
+        self.assertIn("rank 2 started with different arguments from rank 0", done.stderr)
 
 
 if __name__ == "__main__":

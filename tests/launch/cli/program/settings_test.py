@@ -94,7 +94,7 @@ exec sleep 5
         self.assertRegex(text, r"GB_PER_S=25 +2  all +[\d.]+ +[\d.]+ +0\.\d+x +[\d.]+-[\d.]+ +worse")
         claim = self.run_program("claim", str(self.run_file), "--setting", "NCCLPROBE_SYNTHETIC_GB_PER_S=25")
         self.assertIn("verdict on the step: worse", " ".join(claim.stdout.split()))
-        self.assertIn("of the step's change: the two fit", " ".join(claim.stdout.split()))
+        self.assertIn("of the step's change: the two agree", " ".join(claim.stdout.split()))
         self.assertEqual(claim.returncode, 0)
         self.run_file.unlink()
         self.measure("--backend", "synthetic", *STEP, "--model", "linear:1024x4", *QUICK, "--repeat", "2",
