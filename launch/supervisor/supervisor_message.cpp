@@ -50,7 +50,7 @@ void read_exchange(base::Reader& in, wire::Exchange& exchange) {
   }
   for (const auto& [bytes, ranks] : shared.contributions) {
     sound = sound && ranks.sound(k_most_named_ranks);
-    if (sound)
+    if (sound) // by name: clang before 16 captures no structured binding
       ranks.each([&, &part = bytes](int rank) { exchange.contributions[rank] = part; });
   }
   if (!sound)
