@@ -88,9 +88,10 @@ private:
     const std::int64_t since_handed_ns =
         own.enqueued_ns == k_time_unknown ? INT64_MAX : own.begin_ns - own.enqueued_ns;
     // An operation that the host hands over at the end of another waits for its host.
-    const bool was_busy =
-        stream.last != k_nothing && one.after != stream.last && stream.end_ns > base_ns &&
-        own.begin_ns <= stream.end_ns + k_stream_gap_ns && since_handed_ns >= k_launch_ns;
+    one.follows_stream = stream.last != k_nothing &&
+                         own.begin_ns <= stream.end_ns + k_stream_gap_ns &&
+                         since_handed_ns >= k_launch_ns;
+    const bool was_busy = one.follows_stream && one.after != stream.last && stream.end_ns > base_ns;
     one.ignores_stream = stream.last != k_nothing && own.begin_ns < stream.end_ns;
     if (!was_busy || one.ignores_stream) {
       one.ready_ns = own.begin_ns;
@@ -144,7 +145,7 @@ Misfit misfit(const StepGraph& graph, const std::vector<const StepRun*>& runs,
   Misfit out;
   out.contradicted.resize(graph.classes.size());
   out.operations.resize(graph.classes.size());
-  std::vector<std::vector<double>> gaps(graph.ranks.size() * graph.slots.size());
+  std::vector<std::vector<double>> gaps(graph.slots.size());
   for (const StepRun* run : runs) {
     const MeasuredRun measured = measure(graph, *run, waited, nullptr);
     for (std::size_t r = 0; r < measured.size(); ++r)
@@ -156,8 +157,9 @@ Misfit misfit(const StepGraph& graph, const std::vector<const StepRun*>& runs,
           ++out.operations[of];
           out.contradicted[of] += one.gap_ns < 0;
         }
-        if (one.is_clean)
-          gaps[graph.rank_slot(r, own.slot)].push_back(static_cast<double>(one.gap_ns));
+        // One that began as soon as its stream was free fits every choice.
+        if (one.is_clean && !one.follows_stream)
+          gaps[own.slot].push_back(static_cast<double>(one.gap_ns));
       }
   }
   for (std::vector<double>& of_slot : gaps) {

@@ -146,6 +146,33 @@ MadeJob planted(Planted what, Recorded recorded) {
   return job;
 }
 
+// Two data-parallel ranks with 12 buckets. The GPU of rank 1 is idle before each one, because its
+// host is late. So the operations of rank 0 wait for the ones before them: each begins at most 60
+// us after the end of the last one.
+MadeJob one_always_waits() {
+  MadeJob job(2);
+  const int data = job.communicator({0, 1});
+  std::mt19937_64 random(1);
+  auto noise_ns = [&](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+  };
+  for (int step = 0; step < k_simulated_steps; ++step) {
+    for (int rank = 0; rank < 2; ++rank)
+      job.compute(rank, 10 * k_ms + noise_ns(k_ms / 10));
+    std::int64_t handed_ns = job.now_ns(0), ready_ns = job.now_ns(1);
+    std::int64_t free_ns = job.now_ns(0);
+    for (int bucket = 0; bucket < 12; ++bucket) {
+      handed_ns += k_ms / 5;
+      ready_ns += 3 * k_ms / 2 + noise_ns(k_ms / 5);
+      const std::int64_t begin_ns = std::max(handed_ns + 10'000, free_ns + noise_ns(60'000));
+      free_ns = std::max(begin_ns, ready_ns) + k_ms / 7;
+      job.collective(data, "AllReduce", static_cast<std::uint64_t>(20 + bucket) * k_mib,
+                     {{handed_ns, begin_ns, free_ns}, {ready_ns - 5'000, ready_ns, free_ns}});
+    }
+  }
+  return job;
+}
+
 Disturbances slow_computing() {
   return {
       .computing_ns = [](int rank, int step) { return rank == 3 && step % 5 == 4 ? 3 * k_ms : 0; }};
@@ -270,6 +297,12 @@ TEST_CASE("The capture decides what computing waits for") {
     CHECK(it.model.waited[group] == (it.graph.classes[group].role == Role::tensor
                                          ? WaitedFor::at_once
                                          : WaitedFor::at_end_of_step));
+}
+
+TEST_CASE("A rank whose operations always wait does not make computing wait for them") {
+  const Found it = found_of(one_always_waits());
+  REQUIRE(it.model.waited.size() == 1);
+  CHECK(it.model.waited[0] == WaitedFor::at_end_of_step);
 }
 
 TEST_CASE("Without a change, a replay gives the times that were seen") {
