@@ -7,7 +7,7 @@ milliseconds of each timed step on every rank, and with --profile how PyTorch's 
     torchrun --standalone --nproc-per-node 2 tests/bench/training_job.py --model encoder --plant host:1:3 --every 5
 
 Plants, each on one rank in every Nth step (--every):
-  host:RANK:MS        the host sleeps before the step
+  host:RANK:MS        the host waits for the GPU after the forward pass, and sleeps
   loader:RANK:MS      the host waits for the input, and copies it to the GPU then
   computing:RANK:N    N more matrix products of 8192 x 8192 in the step
   copies:RANK:MIB     so many MiB more are copied from the host's memory before the step
@@ -129,8 +129,6 @@ def main():
 
     def step(number):
         nonlocal data
-        if plant.is_due("host", number):
-            time.sleep(plant.amount / 1e3)
         if plant.is_due("loader", number):
             torch.cuda.current_stream().synchronize()
             time.sleep(plant.amount / 1e3)
@@ -147,6 +145,9 @@ def main():
                 for _ in range(int(plant.amount)):
                     torch.mm(more, more)
             loss = out.float().square().mean()
+        if plant.is_due("host", number): # a host that is ahead of its GPU may sleep without effect
+            torch.cuda.current_stream().synchronize()
+            time.sleep(plant.amount / 1e3)
         loss.backward()
         if options.model == "two_groups":
             for one in shared:
