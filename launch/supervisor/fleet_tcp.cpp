@@ -73,6 +73,8 @@ public:
       raise(Errc::unavailable, "no epoll: {}", std::strerror(errno));
     for (const auto& [rank, socket] : peers_)
       watch(EPOLL_CTL_ADD, rank, socket);
+    for (auto& [rank, socket] : peers_)
+      take_all(rank, socket);
     connect_tree(job);
   }
   ~TcpFleet() override { leave(); }
@@ -98,6 +100,8 @@ private:
   void send(int to, FrameKind kind, std::string bytes);
   void send_frame(const Frame& frame);
   void take(int peer, Frame frame);
+  // Also needed for a new connection: what came in one piece with its welcome causes no event.
+  void take_all(int peer, FrameSocket& socket);
   void lose(int peer);
   void turn(std::chrono::milliseconds wait);
   bool deliver_all(std::chrono::nanoseconds patience);
@@ -139,8 +143,7 @@ void TcpFleet::connect_tree(const EnvJob& job) {
          join_tree(job, place, std::move(own), parent.address, parent.port)) {
       FrameSocket& peer = peers_.emplace(rank, std::move(socket)).first->second;
       watch(EPOLL_CTL_ADD, rank, peer);
-      while (auto frame = peer.next()) // it may have spoken already
-        take(rank, std::move(*frame));
+      take_all(rank, peer);
     }
   if (size_ <= k_fan_out + 1)
     return; // rank 0 is everybody's parent
@@ -214,6 +217,11 @@ void TcpFleet::take(int peer, Frame frame) {
   }
 }
 
+void TcpFleet::take_all(int peer, FrameSocket& socket) {
+  while (auto frame = socket.next())
+    take(peer, std::move(*frame));
+}
+
 // Sends and receives what is possible, after waiting for the first event.
 void TcpFleet::turn(std::chrono::milliseconds wait) {
   std::erase_if(peers_, [this](const auto& one) { return lost_.contains(one.first); });
@@ -232,8 +240,7 @@ void TcpFleet::turn(std::chrono::milliseconds wait) {
       watch(EPOLL_CTL_MOD, peer, socket);
     }
     open = socket.receive() && open;
-    while (auto frame = socket.next())
-      take(peer, std::move(*frame));
+    take_all(peer, socket);
     if (!open)
       lose(peer);
   }
