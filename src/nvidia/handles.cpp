@@ -46,8 +46,9 @@ void* allocate_device_memory(std::size_t bytes) {
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
     (void)cudaMemGetInfo(&free_bytes, &total_bytes);
-    raise(Errc::unavailable, "too little GPU memory: {} bytes requested, {} of {} bytes free",
-          bytes, free_bytes, total_bytes);
+    constexpr std::size_t k_mib = 1 << 20; // the unit of nvidia-smi
+    raise(Errc::unavailable, "too little GPU memory: {} MiB requested, {} of {} MiB free",
+          (bytes + k_mib - 1) / k_mib, free_bytes / k_mib, total_bytes / k_mib);
   }
   NCCLPROBE_CUDA_CALL(code);
   return memory;

@@ -5,20 +5,17 @@
 so no row lacks a test and no test lacks a row. Without --all, slow rows only keep their line in the table."""
 
 import ast
-import collections
 import errno
 import os
 import pathlib
-import re
 import shutil
 import signal
 import subprocess
-import sys
 import unittest
 
-from program_test_case import BIN, SMALL, ProgramTest, mpirun
+from fault_test_case import FAULTS, FINISHED, NOTHING, OTHERS, WHOLE, FaultTest, elsewhere, fault
+from program_test_case import BIN, SMALL, mpirun
 
-ALL = "--all" in sys.argv and not sys.argv.remove("--all")
 WORKERS = pathlib.Path(os.environ["NCCLPROBE_TEST_WORKERS"])
 SOURCES = pathlib.Path(__file__).parents[4]
 PAGE = SOURCES / "docs/faults.md"
@@ -28,72 +25,9 @@ RUN = ["--backend", "host", *SMALL, "--repeat", "1"]
 REPEATED = ["--backend", "synthetic", *SMALL, "--no-sweep", "--repeat"]
 MANY = [*REPEATED, "6"]
 
-Fault = collections.namedtuple("Fault", "name happens said code kept test slow")
-FAULTS = []
 
-OTHERS = "the other trials; the failed one runs again with `--retry-failed`"
-FINISHED = "all finished trials; the rest runs with `--resume`"
-WHOLE = "the whole run"
-NOTHING = "nothing"
-
-
-def fault(name, happens, said, code, kept, slow=False):
-    """A row of the table. The test returns the process that ended, or what it said and its exit code; `said` must be in it,
-    with ... for anything."""
-    def note(test):
-        FAULTS.append(Fault(name, happens, said, code, kept, test.__qualname__, slow))
-        row = FAULTS[-1]
-
-        def run(self):
-            if slow and not ALL:
-                self.skipTest("slow: runs with --all")
-            self.check(row, test(self))
-        run.__name__ = test.__name__
-        return run
-    return note
-
-
-def elsewhere(name, happens, said, kept, test):
-    """A row whose test is in another file: FILE::CLASS.METHOD. It asserts the words, and no exit code."""
-    FAULTS.append(Fault(name, happens, said, None, kept, test, True))
-
-
-class FaultTest(ProgramTest):
-    def setUp(self):
-        super().setUp()
-        self.again = []  # what --resume must be given again
-        self.launcher = ()
-        self.place = self.folder
-
-    def check(self, row, ended):
-        text, code = (ended.stdout + ended.stderr, ended.returncode) if hasattr(ended, "stdout") else ended
-        self.assertEqual(code, row.code, text)
-        words = ".*".join(re.escape(" ".join(part.split())) for part in row.said.split("..."))
-        self.assertRegex(" ".join(text.split()), words)
-        self.assertNotIn("bug in ncclprobe", text)
-        self.wait_until(lambda: not self.processes(), 15, "no process left")
-        if row.kept == NOTHING:
-            return
-        before = self.finished()
-        self.assertGreaterEqual(len(before), 1)
-        resumed = self.run_program("--resume", str(self.run_file), "--retry-failed", *self.again, launcher=self.launcher)
-        self.assertEqual(resumed.returncode, row.code if row.kept == WHOLE else 0, resumed.stdout + resumed.stderr)
-        after = self.finished()
-        self.assertEqual({trial: after[trial] for trial in before}, before)
-        if row.kept != WHOLE:
-            self.assertEqual(sorted(after), list(range(self.trials)))
-        self.assertEqual(self.processes(), [])
-        self.assertEqual([path.name for path in self.place.glob("run*")], ["run.h5"])
-
-    trials = 3
-
-    def finished(self):
-        failed = {one["trial"] for one in self.report("json")["problems"]}
-        rows = collections.defaultdict(list)
-        for row in self.report():
-            rows[int(row["trial"])].append(row)
-        return {trial: cells for trial, cells in rows.items()
-                if trial not in failed and {cell["outcome"] for cell in cells} == {"ok"}}
+class CpuFaultTest(FaultTest):
+    """Faults on the CPU backend, or between trials that take no time."""
 
     def with_worker(self, worker, how="yes", *arguments, **more):
         """A run of three trials. In the last one a worker does one thing wrong, once."""
@@ -113,10 +47,6 @@ class FaultTest(ProgramTest):
     def go_on(self, run):
         os.kill(run.pid, signal.SIGCONT)
         return self.ended(run)
-
-    def ended(self, run):
-        code = run.wait(timeout=60)
-        return (self.folder / "stderr").read_text(), code
 
     def parts(self):
         return pathlib.Path(str(self.run_file) + ".parts")
@@ -145,7 +75,7 @@ class FaultTest(ProgramTest):
         return self.on_a_failing_system(FAIL_UNDER=str(self.folder), FAIL_AFTER="4", FAIL_WITH=str(number))
 
 
-class Worker(FaultTest):
+class Worker(CpuFaultTest):
     @fault("a worker dies of SIGSEGV", "its trial ends at once, the next one runs", "ended with signal 11 (Segmentation fault)", 3, OTHERS)
     def test_segv(self):
         return self.with_worker("crash_in_cell", "SEGV")
@@ -211,7 +141,7 @@ class Worker(FaultTest):
         return self.with_worker("garbage")
 
 
-class Supervisor(FaultTest):
+class Supervisor(CpuFaultTest):
     @fault("ncclprobe is killed", "its workers end with it", "6 trials of 2 cells", -9, FINISHED)
     def test_supervisor_killed(self):
         run = self.hold()
@@ -255,7 +185,7 @@ class Supervisor(FaultTest):
                     if b"OMPI_COMM_WORLD_RANK=1" in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
 
 
-class Files(FaultTest):
+class Files(CpuFaultTest):
     @fault("the disk is full", "the run ends", "No space left on device", 7, FINISHED)
     def test_full_disk(self):
         self.disk("size=120k")
@@ -349,6 +279,8 @@ class Files(FaultTest):
     def first_part(self):
         return sorted(self.parts().glob("trial-*.h5"))[0]
 
+
+import gpu_faults_test  # noqa: E402, F401 (the next rows are its)
 
 elsewhere("a host is cut off", "the run ends 5 s after the deadline at the latest", "the supervisors of ranks 2,3 on beta no longer answer",
           "the report of all that ended", "tests/hosts/faults_test.py::AHostThatIsCutOff.test_the_run_ends_and_names_its_ranks")

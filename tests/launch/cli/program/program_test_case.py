@@ -12,6 +12,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -26,6 +27,7 @@ BIN = pathlib.Path(os.environ["NCCLPROBE_BIN"])
 SMALL = ["--sizes", "1K,64K", "--collectives", "all_reduce", "--batches", "2", "--iterations", "3", "--warmups", "1"]
 # Takes longer than any limit of a millisecond, on any machine.
 LARGE = [argument.replace("1K,64K", "64M") for argument in SMALL]
+SKIPPED = 77  # exit code, for ctest
 SCHEMAS = pathlib.Path(__file__).resolve().parents[4] / "docs/schemas"
 
 
@@ -36,6 +38,17 @@ def read_json(text):
     if jsonschema and schema.exists():
         jsonschema.validate(document, json.loads(schema.read_text()))
     return document
+
+
+def main_on_gpus(least):
+    """Runs the tests of the main module. Where fewer GPUs than that are visible, says so and ends with 77, or with 1 under
+    NCCLPROBE_REQUIRE_GPU=1."""
+    done = subprocess.run([str(BIN / "ncclprobe"), "topo", "--format", "json"], capture_output=True, text=True, check=True, timeout=60)
+    gpus = sum(len(host["gpus"]) for host in json.loads(done.stdout)["hosts"])
+    if gpus < least:
+        print(f"SKIPPED: {gpus} GPUs, and the test needs {least}")
+        sys.exit(1 if os.environ.get("NCCLPROBE_REQUIRE_GPU") == "1" else SKIPPED)
+    unittest.main(verbosity=2)
 
 
 def mpirun(ranks):

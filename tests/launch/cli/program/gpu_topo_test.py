@@ -3,16 +3,11 @@
 
 """`ncclprobe topo` on real GPUs, held against nvidia-smi and NCCL. Exit code 77: there are none."""
 
-import os
 import re
 import shutil
 import subprocess
-import sys
-import unittest
 
-from program_test_case import ProgramTest
-
-SKIPPED = 77
+from program_test_case import ProgramTest, main_on_gpus
 
 
 def labels(matrix):
@@ -56,18 +51,5 @@ class TopoOnGpus(ProgramTest):
         self.assertEqual(ours.read_text(), plain.read_text())
 
 
-def main():
-    probe = TopoOnGpus("text")
-    probe.setUp()
-    try:
-        without_gpus = "no GPU is known" in probe.text()
-    finally:
-        probe.tearDown()
-    if without_gpus and os.environ.get("NCCLPROBE_REQUIRE_GPU") != "1":
-        print("SKIPPED: no GPU")
-        sys.exit(SKIPPED)
-    unittest.main()
-
-
 if __name__ == "__main__":
-    main()
+    main_on_gpus(1)
