@@ -22,10 +22,10 @@ struct CapturedCommunicator {
   std::vector<int> ranks; // by rank in the communicator; -1: not captured
   bool operator==(const CapturedCommunicator&) const = default;
 };
-NCCLPROBE_DESCRIBE(CapturedCommunicator, NCCLPROBE_COLUMN(name, "NCCL's name of it; empty: none"),
+NCCLPROBE_DESCRIBE(CapturedCommunicator, NCCLPROBE_COLUMN(name, "NCCL's name for it; empty: none"),
                    NCCLPROBE_COLUMN(role, "what the job uses it for"),
-                   NCCLPROBE_COLUMN(size, "its ranks"),
-                   NCCLPROBE_COLUMN(ranks, "ranks of the job, by rank in it; -1: not captured"))
+                   NCCLPROBE_COLUMN(size, "number of its ranks"),
+                   NCCLPROBE_COLUMN(ranks, "job rank of each of its ranks; -1: not captured"))
 
 // Stored by number: append only.
 enum class CapturedKind { collective, message };
@@ -47,9 +47,9 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(kind, "collective, or message: a send and its receive"),
     NCCLPROBE_COLUMN(collective, "which collective"),
     NCCLPROBE_COLUMN(count, "elements, as NCCL's call counts them"),
-    NCCLPROBE_COLUMN(type, "element type"), NCCLPROBE_COLUMN(root, "root rank in it"),
-    NCCLPROBE_COLUMN(from, "of a message: the sender's rank in the communicator; -1: none"),
-    NCCLPROBE_COLUMN(to, "of a message: the receiver's rank in the communicator; -1: none"),
+    NCCLPROBE_COLUMN(type, "element type"), NCCLPROBE_COLUMN(root, "root rank in the communicator"),
+    NCCLPROBE_COLUMN(from, "for a message: the sender's rank in the communicator; -1: none"),
+    NCCLPROBE_COLUMN(to, "for a message: the receiver's rank in the communicator; -1: none"),
     NCCLPROBE_COLUMN(transfer_ns,
                      "duration without waiting for other ranks, median over steps, ns; 0: unknown"))
 
@@ -67,20 +67,21 @@ struct CapturedCall {
   bool host_waits = false; // until the GPU has done everything before
   bool operator==(const CapturedCall&) const = default;
 };
-NCCLPROBE_DESCRIBE(CapturedCall, NCCLPROBE_COLUMN(rank, "rank of the job"),
-                   NCCLPROBE_COLUMN(operation, "row in /captured_operations"),
-                   NCCLPROBE_COLUMN(group,
-                                    "equal numbers of a rank: launched as one group; -1: alone"),
-                   NCCLPROBE_COLUMN(compute_ns, "the GPU's computing before it, ns"),
-                   NCCLPROBE_COLUMN(is_waited_for, "1: computing goes on only after it has ended"),
-                   NCCLPROBE_COLUMN(step, "number of the replayed step, from 0", base::grown),
-                   NCCLPROBE_COLUMN(host_ns,
-                                    "the host's time before it, in which the GPU may wait for its "
-                                    "launches, ns; 0: the host is never too late",
-                                    base::grown),
-                   NCCLPROBE_COLUMN(host_waits,
-                                    "1: that time begins when the GPU has done everything before",
-                                    base::grown))
+NCCLPROBE_DESCRIBE(
+    CapturedCall, NCCLPROBE_COLUMN(rank, "rank of the job"),
+    NCCLPROBE_COLUMN(operation, "row in /captured_operations"),
+    NCCLPROBE_COLUMN(group, "calls of a rank with equal numbers form one NCCL group; -1: "
+                            "none"),
+    NCCLPROBE_COLUMN(compute_ns, "GPU compute time before the call, ns"),
+    NCCLPROBE_COLUMN(is_waited_for, "1: compute continues only after the operation has ended; 0: "
+                                    "after it has begun"),
+    NCCLPROBE_COLUMN(step, "number of the replayed step, from 0", base::grown),
+    NCCLPROBE_COLUMN(host_ns,
+                     "host time before the call, during which the GPU may wait for "
+                     "launches, ns; 0: the host is never too late",
+                     base::grown),
+    NCCLPROBE_COLUMN(host_waits, "1: host_ns begins when the GPU has finished all earlier work",
+                     base::grown))
 
 struct CapturedStep {
   std::string path;        // of the capture
@@ -105,23 +106,22 @@ struct CapturedStep {
 };
 NCCLPROBE_DESCRIBE(
     CapturedStep, NCCLPROBE_COLUMN(path, "folder or file of the capture"),
-    NCCLPROBE_COLUMN(kind, "kind of step, as in its report"),
-    NCCLPROBE_COLUMN(steps, "steps that were compared"),
+    NCCLPROBE_COLUMN(kind, "kind of step, as numbered in the job's report"),
+    NCCLPROBE_COLUMN(steps, "number of steps of this kind that were compared"),
     NCCLPROBE_COLUMN(replayed_steps,
-                     "consecutive steps that are replayed with their own times; 1: "
-                     "one step of medians",
+                     "number of consecutive steps that are replayed with their own times; 1: "
+                     "one step with median times",
                      base::grown),
-    NCCLPROBE_COLUMN(first_step, "number of the first of several", base::grown),
+    NCCLPROBE_COLUMN(first_step, "number of the first replayed step, if there are several",
+                     base::grown),
     NCCLPROBE_COLUMN(ranks, "ranks that were captured"),
-    NCCLPROBE_COLUMN(replayed, "captured ranks, by rank of the replay"),
-    NCCLPROBE_COLUMN(has_device_times, "1: times are the GPU's; 0: of calls on the host"),
+    NCCLPROBE_COLUMN(replayed, "captured rank of each rank of the replay"),
+    NCCLPROBE_COLUMN(has_device_times, "1: times of the GPU; 0: times of calls on the host"),
     NCCLPROBE_COLUMN(step_ns, "length of a replayed step in the capture, ns"),
-    NCCLPROBE_COLUMN(exposed_ns, "communication without computing in such a step, mean over "
-                                 "ranks, ns"),
+    NCCLPROBE_COLUMN(exposed_ns, "exposed communication in such a step, mean over ranks, ns"),
     NCCLPROBE_COLUMN(usual_step_ns, "median length of the compared steps, ns", base::grown),
     NCCLPROBE_COLUMN(host_late_ns,
-                     "time in a compared step in which the GPU waits for its host, "
-                     "mean, ns",
+                     "mean time per compared step in which the GPU waits for its host, ns",
                      base::grown),
     NCCLPROBE_COLUMN(communicators, "communicators of the captured step",
                      base::Rows{"captured_communicators"}, base::grown),

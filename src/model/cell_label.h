@@ -32,10 +32,13 @@ NCCLPROBE_DESCRIBE(
     CollectiveLabel, NCCLPROBE_COLUMN(collective, "which collective"),
     NCCLPROBE_COLUMN(launch, "direct, or graph: captured once and replayed", base::grown),
     NCCLPROBE_COLUMN(memory, "kind of memory of the data", base::grown),
-    NCCLPROBE_COLUMN(split, "communicators of neighbouring ranks, at once", base::grown),
-    NCCLPROBE_COLUMN(streams, "communicators over the same ranks, at once", base::grown),
-    NCCLPROBE_COLUMN(priority, "of the streams; negative: more urgent", base::grown),
-    NCCLPROBE_COLUMN(offset, "of the data from its alignment, elements", base::grown))
+    NCCLPROBE_COLUMN(split, "number of simultaneous communicators of neighbouring ranks",
+                     base::grown),
+    NCCLPROBE_COLUMN(streams, "number of simultaneous communicators over the same ranks",
+                     base::grown),
+    NCCLPROBE_COLUMN(priority, "CUDA priority of the streams; a lower number is more urgent",
+                     base::grown),
+    NCCLPROBE_COLUMN(offset, "offset of the data from its alignment, elements", base::grown))
 
 // A cell whose every launch is one empty kernel.
 struct EmptyKernelLabel {
@@ -72,9 +75,9 @@ constexpr auto alternative_names(base::Of<decltype(CellLabel::what)>) {
   return std::to_array<std::string_view>({"collective", "empty_kernel", "p2p", "step"});
 }
 NCCLPROBE_DESCRIBE(CellLabel,
-                   NCCLPROBE_COLUMN(what, "what each cell measures: it has a row in one of "
-                                          "/collective_cells, /empty_kernel_cells, /p2p_cells and "
-                                          "/step_cells"),
+                   NCCLPROBE_COLUMN(what, "what each cell measures; each cell has a row in exactly "
+                                          "one of /collective_cells, /empty_kernel_cells, "
+                                          "/p2p_cells and /step_cells"),
                    NCCLPROBE_COLUMN(bytes, "message size as nccl-tests counts it, bytes"),
                    NCCLPROBE_COLUMN(type, "element type"), NCCLPROBE_COLUMN(op, "reduction"),
                    NCCLPROBE_COLUMN(placement, "in place or out of place"),

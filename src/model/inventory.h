@@ -42,7 +42,9 @@ NCCLPROBE_DESCRIBE(CudaDevice, NCCLPROBE_COLUMN(index, "CUDA ordinal on its host
                    NCCLPROBE_COLUMN(multiprocessors, "number of streaming multiprocessors"),
                    NCCLPROBE_COLUMN(nvlinks, "active NVLinks"),
                    NCCLPROBE_COLUMN(compute_mode, "default, exclusive_process or prohibited"),
-                   NCCLPROBE_COLUMN(mps, "1: processes share it through the multi-process service",
+                   NCCLPROBE_COLUMN(mps,
+                                    "1: processes share the GPU through MPS (Multi-Process "
+                                    "Service)",
                                     base::grown))
 
 struct HostInventory {
@@ -78,15 +80,14 @@ struct HostInventory {
 };
 NCCLPROBE_DESCRIBE(
     HostInventory, NCCLPROBE_COLUMN(hostname, "name of the host"),
-    NCCLPROBE_COLUMN(boot_id,
-                     "of the running kernel; one host has the same name and the same boot id"),
+    NCCLPROBE_COLUMN(boot_id, "of the running kernel; name and boot id together identify a host"),
     NCCLPROBE_COLUMN(cpu_model, "as the kernel names it"),
-    NCCLPROBE_COLUMN(cpus_allowed, "logical CPUs the process may use"),
+    NCCLPROBE_COLUMN(cpus_allowed, "number of logical CPUs that the process may use"),
     NCCLPROBE_COLUMN(memory_bytes, "main memory, bytes"),
     NCCLPROBE_COLUMN(kernel, "kernel release"), NCCLPROBE_COLUMN(gpus, "the GPUs of each host"),
-    NCCLPROBE_COLUMN(libraries, "the libraries that were looked for on each host"),
+    NCCLPROBE_COLUMN(libraries, "the libraries that ncclprobe looked for on each host"),
     NCCLPROBE_COLUMN(worker_version, "ncclprobe-worker's version and build options"),
-    NCCLPROBE_COLUMN(nvidia_problem, "why there is no NVIDIA backend; empty if there is"),
+    NCCLPROBE_COLUMN(nvidia_problem, "why the NVIDIA backend cannot be used; empty if it can"),
     NCCLPROBE_COLUMN(topology, "what `ncclprobe topo` shows", base::grown, base::whole),
     NCCLPROBE_COLUMN(contradictions, "where the sources of the topology disagree", base::grown))
 

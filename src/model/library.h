@@ -19,8 +19,9 @@ struct Library {
 NCCLPROBE_DESCRIBE(
     Library, NCCLPROBE_COLUMN(name, "nccl, cuda_driver, cublaslt, gloo, ..."),
     NCCLPROBE_COLUMN(version, "as the library reports it; empty if it was not found"),
-    NCCLPROBE_COLUMN(path, "file that was loaded, links resolved"),
+    NCCLPROBE_COLUMN(path, "path of the loaded file, symbolic links resolved"),
     NCCLPROBE_COLUMN(
-        problem, "why it cannot be used, or is not what the trial requested; empty: no problem"))
+        problem,
+        "why it cannot be used, or is not the one that the trial requested; empty: no problem"))
 
 } // namespace ncclprobe::model

@@ -32,9 +32,9 @@ struct Outcome {
 };
 NCCLPROBE_DESCRIBE(Outcome,
                    NCCLPROBE_COLUMN(kind,
-                                    "how it ended; of a trial: the worst of all cells and workers"),
+                                    "how it ended; for a trial: worst of its cells and workers"),
                    NCCLPROBE_COLUMN(reason, "why it is not ok; empty when ok"),
-                   NCCLPROBE_COLUMN(ranks, "global ranks that this concerns"))
+                   NCCLPROBE_COLUMN(ranks, "global ranks that are affected"))
 
 // The worse of two; if they are equal, the first with the ranks of both.
 Outcome worse(Outcome a, const Outcome& b);

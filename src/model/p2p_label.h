@@ -45,7 +45,7 @@ struct P2pEnd {
   int rank = 0;
   auto operator<=>(const P2pEnd&) const = default;
 };
-NCCLPROBE_DESCRIBE(P2pEnd, NCCLPROBE_COLUMN(host, "1: memory of the host, close to its device"),
+NCCLPROBE_DESCRIBE(P2pEnd, NCCLPROBE_COLUMN(host, "1: host memory near the device; 0: device"),
                    NCCLPROBE_COLUMN(rank, "global rank"))
 
 struct P2pTransfer {
@@ -65,11 +65,11 @@ struct P2pLabel {
   auto operator<=>(const P2pLabel&) const = default;
 };
 NCCLPROBE_DESCRIBE(P2pLabel,
-                   NCCLPROBE_COLUMN(mode,
-                                    "direct: one process drives all GPUs of a host; ipc: one each"),
+                   NCCLPROBE_COLUMN(mode, "direct: one process drives all GPUs of a host; ipc: one "
+                                          "process per GPU"),
                    NCCLPROBE_COLUMN(method, "who copies, or how messages are sent"),
                    NCCLPROBE_COLUMN(direction, "which pairs run at once"),
-                   NCCLPROBE_COLUMN(transfers, "the transfers of a cell, all at once",
+                   NCCLPROBE_COLUMN(transfers, "the transfers of each cell, which run at once",
                                     base::Rows{"p2p_transfers"}))
 
 // The rank whose samples time the transfer: the one that drives it, or that receives the message.

@@ -31,7 +31,8 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(batch, "batch of back-to-back launches, from 0"),
     NCCLPROBE_COLUMN(iterations, "launches in the batch"),
     NCCLPROBE_COLUMN(elapsed_ns, "time of the whole batch, ns"),
-    NCCLPROBE_COLUMN(launch_ns, "part of it that the host took to launch, ns; -1: not measured"))
+    NCCLPROBE_COLUMN(launch_ns,
+                     "part of elapsed_ns that the host spent on launches, ns; -1: not measured"))
 
 // When the device reached a marker (TimingMode::steps).
 struct Mark {
@@ -48,7 +49,8 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(iteration, "step in the batch, from 0"),
     NCCLPROBE_COLUMN(operation, "index of the marker among the operations of the cell's schedule"),
     NCCLPROBE_COLUMN(at_ns,
-                     "when the device reached it, since the rank's first mark of the batch, ns"))
+                     "when the device reached it, counted from the rank's first mark of the batch, "
+                     "ns"))
 
 // Whether the data was checked, and the findings, over all ranks.
 struct CheckResult {
@@ -65,10 +67,10 @@ struct CheckResult {
 NCCLPROBE_DESCRIBE(CheckResult, NCCLPROBE_COLUMN(checked, "1: the data was checked"),
                    NCCLPROBE_COLUMN(elements, "elements checked"),
                    NCCLPROBE_COLUMN(wrong, "elements that were wrong"),
-                   NCCLPROBE_COLUMN(first_wrong, "the first wrong one; empty if none"),
+                   NCCLPROBE_COLUMN(first_wrong, "the first wrong element; empty if none"),
                    NCCLPROBE_COLUMN(why_unchecked, "why the data was not checked"),
                    NCCLPROBE_COLUMN(launches, "launches whose results were checked"),
-                   NCCLPROBE_COLUMN(method, "which launches those are"))
+                   NCCLPROBE_COLUMN(method, "which launches were checked; notes on the samples"))
 
 // State of a rank's GPU according to NVML. Values that could not be read are absent.
 struct Condition {
@@ -100,22 +102,29 @@ struct Condition {
 NCCLPROBE_DESCRIBE(
     Condition, NCCLPROBE_COLUMN(rank, "global rank"),
     NCCLPROBE_COLUMN(when, "before, during or after the timed part of the cell"),
-    NCCLPROBE_COLUMN(at_ns, "since the cell began, ns"),
-    NCCLPROBE_COLUMN(sm_clock_mhz, "clock of the multiprocessors, MHz"),
-    NCCLPROBE_COLUMN(memory_clock_mhz, "clock of the memory, MHz"),
+    NCCLPROBE_COLUMN(at_ns, "time since the cell began, ns"),
+    NCCLPROBE_COLUMN(sm_clock_mhz, "SM clock, MHz"),
+    NCCLPROBE_COLUMN(memory_clock_mhz, "memory clock, MHz"),
     NCCLPROBE_COLUMN(temperature_c, "degrees Celsius"), NCCLPROBE_COLUMN(power_mw, "milliwatts"),
-    NCCLPROBE_COLUMN(energy_mj, "used since the driver's start, millijoules", base::grown),
-    NCCLPROBE_COLUMN(throttle_reasons, "NVML's bits of clock event reasons"),
-    NCCLPROBE_COLUMN(memory_used_bytes, "memory of the GPU used by all processes", base::grown),
-    NCCLPROBE_COLUMN(nvlink_sent_bytes, "counted on all its NVLinks since the driver's start",
+    NCCLPROBE_COLUMN(energy_mj, "energy used since the driver was loaded, millijoules",
                      base::grown),
-    NCCLPROBE_COLUMN(nvlink_received_bytes, "counted on all its NVLinks since the driver's start",
+    NCCLPROBE_COLUMN(throttle_reasons, "NVML clock event reasons, a bit mask"),
+    NCCLPROBE_COLUMN(memory_used_bytes, "GPU memory used by all processes, bytes", base::grown),
+    NCCLPROBE_COLUMN(nvlink_sent_bytes,
+                     "bytes sent over all NVLinks of the GPU since the driver was loaded",
                      base::grown),
-    NCCLPROBE_COLUMN(pcie_sent_mb_per_s, "over the 20 ms or so before, MB/s", base::grown),
-    NCCLPROBE_COLUMN(pcie_received_mb_per_s, "over the 20 ms or so before, MB/s", base::grown),
-    NCCLPROBE_COLUMN(processes, "processes that compute on the GPU, including ours", base::grown),
-    NCCLPROBE_COLUMN(corrected_errors, "memory errors since the driver's start", base::grown),
-    NCCLPROBE_COLUMN(uncorrected_errors, "memory errors since the driver's start", base::grown))
+    NCCLPROBE_COLUMN(nvlink_received_bytes,
+                     "bytes received over all NVLinks of the GPU since the driver was loaded",
+                     base::grown),
+    NCCLPROBE_COLUMN(pcie_sent_mb_per_s, "mean over the preceding 20 ms or so, MB/s", base::grown),
+    NCCLPROBE_COLUMN(pcie_received_mb_per_s, "mean over the preceding 20 ms or so, MB/s",
+                     base::grown),
+    NCCLPROBE_COLUMN(processes, "processes that compute on the GPU, including ncclprobe's",
+                     base::grown),
+    NCCLPROBE_COLUMN(corrected_errors, "corrected memory errors since the driver was loaded",
+                     base::grown),
+    NCCLPROBE_COLUMN(uncorrected_errors, "uncorrected memory errors since the driver was loaded",
+                     base::grown))
 
 // Bits of throttle_reasons that mean slower than requested: software power cap (0x4), hardware
 // slowdown (0x8), software thermal (0x20), hardware thermal (0x40), hardware power brake (0x80).
@@ -153,8 +162,8 @@ struct MemoryUse {
   bool operator==(const MemoryUse&) const = default;
 };
 NCCLPROBE_DESCRIBE(
-    MemoryUse, NCCLPROBE_COLUMN(rank, "global rank, whose device it is"),
-    NCCLPROBE_COLUMN(what, "buffers: what was requested; otherwise when the memory used was read"),
+    MemoryUse, NCCLPROBE_COLUMN(rank, "global rank of the device"),
+    NCCLPROBE_COLUMN(what, "buffers: memory requested; otherwise: when the used memory was read"),
     NCCLPROBE_COLUMN(bytes, "bytes"))
 
 // One worker process of the trial.
@@ -185,18 +194,18 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(host, "name of its host"), NCCLPROBE_COLUMN(pid, "process id"),
     NCCLPROBE_COLUMN(last_phase, "last phase that it reached"),
     NCCLPROBE_COLUMN(last_cell, "index of the last cell it began; -1: none"),
-    NCCLPROBE_COLUMN(position, "where in last_phase; only of trials that are not ok"),
+    NCCLPROBE_COLUMN(position, "position in last_phase; only if the trial is not ok"),
     NCCLPROBE_COLUMN(stack,
-                     "of its main thread, innermost frame first; only of trials that are not ok"),
+                     "of its main thread, innermost frame first; only if the trial is not ok"),
     NCCLPROBE_COLUMN(cpus, "CPUs it was allowed to run on, such as 0-15,32-47"),
     NCCLPROBE_COLUMN(exit, "how it ended"),
-    NCCLPROBE_COLUMN(output_tail, "its last lines of output; only of trials that are not ok"),
+    NCCLPROBE_COLUMN(output_tail, "its last lines of output; only if the trial is not ok"),
     NCCLPROBE_COLUMN(libraries, "the libraries that each worker had loaded", base::grown,
                      base::Rows{"worker_libraries"}),
     NCCLPROBE_COLUMN(cpus_asked, "CPUs that the trial requested for it; empty: none", base::grown),
-    NCCLPROBE_COLUMN(memory, "memory of each worker's devices, in the order of time", base::grown,
+    NCCLPROBE_COLUMN(memory, "memory of each worker's devices, in order of time", base::grown,
                      base::Rows{"worker_memory"}),
-    NCCLPROBE_COLUMN(peak_memory_bytes, "most of the host's memory it held; 0: unknown",
+    NCCLPROBE_COLUMN(peak_memory_bytes, "peak host memory of the process, bytes; 0: unknown",
                      base::grown))
 
 // One call of the library as it ran, seen by the profiler plugin.
@@ -214,12 +223,12 @@ struct Choice {
 NCCLPROBE_DESCRIBE(Choice,
                    NCCLPROBE_COLUMN(cell, "index of the cell in its trial; -1: outside cells"),
                    NCCLPROBE_COLUMN(function, "AllReduce, Send, ..."),
-                   NCCLPROBE_COLUMN(type, "the library's name of the element type"),
+                   NCCLPROBE_COLUMN(type, "the library's name for the element type"),
                    NCCLPROBE_COLUMN(count, "elements"),
                    NCCLPROBE_COLUMN(algorithm, "RING, ...; empty for sends and receives"),
                    NCCLPROBE_COLUMN(protocol, "LL, LL128, SIMPLE"),
                    NCCLPROBE_COLUMN(channels, "number of channels"),
-                   NCCLPROBE_COLUMN(peer, "of a send or receive; -1: none"))
+                   NCCLPROBE_COLUMN(peer, "peer rank of a send or receive; -1: none"))
 
 // One rank's observations of its settings in a companion trial.
 struct Evidence {
@@ -230,10 +239,10 @@ struct Evidence {
   bool operator==(const Evidence&) const = default;
 };
 NCCLPROBE_DESCRIBE(Evidence, NCCLPROBE_COLUMN(rank, "global rank"),
-                   NCCLPROBE_COLUMN(log, "NCCL's whole log"),
+                   NCCLPROBE_COLUMN(log, "NCCL's complete log"),
                    NCCLPROBE_COLUMN(profiler,
                                     "profiler interface that was used, or why there was none"),
-                   NCCLPROBE_COLUMN(choices, "calls of the library as they were carried out"))
+                   NCCLPROBE_COLUMN(choices, "how the library executed each call"))
 
 struct TrialRecord {
   TrialSpec spec;
@@ -256,8 +265,8 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(evidence, "what each rank of a companion trial recorded about its settings"),
     NCCLPROBE_COLUMN(started_utc, "start, ISO 8601"),
     NCCLPROBE_COLUMN(prepared,
-                     "1: its workers were started before its turn; times count from its turn"),
-    NCCLPROBE_COLUMN(startup_ns, "from start until all ranks were ready, ns"),
-    NCCLPROBE_COLUMN(total_ns, "from start until all workers were gone, ns"))
+                     "1: its workers started before its turn; times are counted from its turn"),
+    NCCLPROBE_COLUMN(startup_ns, "time from start until all ranks were ready, ns"),
+    NCCLPROBE_COLUMN(total_ns, "time from start until all workers had exited, ns"))
 
 } // namespace ncclprobe::model

@@ -35,7 +35,7 @@ struct RankVariable {
 NCCLPROBE_DESCRIBE(RankVariable, NCCLPROBE_COLUMN(ranks, "global ranks"),
                    NCCLPROBE_COLUMN(name,
                                     "variable whose value differs from the one in /environment"),
-                   NCCLPROBE_COLUMN(value, "its value there; missing: not set"))
+                   NCCLPROBE_COLUMN(value, "its value on these ranks; missing: not set"))
 
 // The output formats of other programs from which runs are imported (analysis/imports). Stored by
 // number: append only.
@@ -58,7 +58,7 @@ NCCLPROBE_DESCRIBE(ImportedFile, NCCLPROBE_COLUMN(path, "the file; -: standard i
                                     "version of the program that wrote it; empty: unknown"),
                    NCCLPROBE_COLUMN(fingerprint, "hash of its contents"),
                    NCCLPROBE_COLUMN(trials, "the trials that were made from it"),
-                   NCCLPROBE_COLUMN(times, "what its times are"),
+                   NCCLPROBE_COLUMN(times, "what its times mean"),
                    NCCLPROBE_COLUMN(remarks, "what was left out or assumed"))
 
 // Known before the first trial.
@@ -100,9 +100,8 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(hosts, "the hosts on which workers ran"),
     NCCLPROBE_COLUMN(ranks, "where each rank runs"),
     NCCLPROBE_COLUMN(environment, "variables in rank 0's environment that can affect the result"),
-    NCCLPROBE_COLUMN(pinned,
-                     "variables of /environment that a sweep names, but that were not swept"),
-    NCCLPROBE_COLUMN(planned_trials, "how many trials the plan has"),
+    NCCLPROBE_COLUMN(pinned, "variables of /environment that a sweep names but leaves unchanged"),
+    NCCLPROBE_COLUMN(planned_trials, "number of trials in the plan"),
     NCCLPROBE_COLUMN(plan, "all options, as a plan file", base::grown),
     NCCLPROBE_COLUMN(forced, "differences that --force accepted when the run was resumed",
                      base::grown),
@@ -112,11 +111,11 @@ NCCLPROBE_DESCRIBE(
                      base::grown),
     NCCLPROBE_COLUMN(note, "the text of --note", base::grown),
     NCCLPROBE_COLUMN(imported,
-                     "files of other programs that the run was imported from; none: ncclprobe "
-                     "measured it",
+                     "files of other programs that the run was imported from; no rows: ncclprobe "
+                     "measured the run",
                      base::grown),
     NCCLPROBE_COLUMN(captured,
-                     "the step of a captured job that the run replays; none: it replays "
+                     "the step of a captured job that the run replays; no rows: the run replays "
                      "nothing",
                      base::Rows{"captured_step"}, base::grown))
 

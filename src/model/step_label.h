@@ -58,8 +58,8 @@ struct StepCompute {
   auto operator<=>(const StepCompute&) const = default;
 };
 NCCLPROBE_DESCRIBE(StepCompute,
-                   NCCLPROBE_COLUMN(kind, "gemm: the products of the model; none: no compute; "
-                                          "calibrated: products take a given time"),
+                   NCCLPROBE_COLUMN(kind, "gemm: the model's GEMMs; none: no compute; calibrated: "
+                                          "compute takes a given time"),
                    NCCLPROBE_COLUMN(backward_ns,
                                     "calibrated: the given time of a backward pass, ns"))
 
@@ -128,26 +128,28 @@ struct StepOptions {
   std::vector<std::string> words() const;
 };
 NCCLPROBE_DESCRIBE(
-    StepOptions, NCCLPROBE_COLUMN(pattern, "what is distributed: ddp, fsdp, tp, pipeline, ..."),
-    NCCLPROBE_COLUMN(type, "type of parameters, gradients and products"),
-    NCCLPROBE_COLUMN(scaling, "weak: a batch for each replica; strong: all replicas share one"),
+    StepOptions, NCCLPROBE_COLUMN(pattern, "kind of parallelism: ddp, fsdp, tp, pipeline, ..."),
+    NCCLPROBE_COLUMN(type, "data type of parameters, gradients and GEMMs"),
+    NCCLPROBE_COLUMN(scaling,
+                     "weak: a batch for each replica; strong: all replicas share one batch"),
     NCCLPROBE_COLUMN(compute, "what stands for the computation"),
     NCCLPROBE_COLUMN(optimizer, "1: the step updates the parameters"),
-    NCCLPROBE_COLUMN(accumulate, "micro-steps; only the last one communicates gradients"),
-    NCCLPROBE_COLUMN(priority, "of communication streams; negative: more urgent"),
+    NCCLPROBE_COLUMN(accumulate, "gradient-accumulation steps; only the last one communicates"),
+    NCCLPROBE_COLUMN(priority,
+                     "CUDA priority of communication streams; a lower number is more urgent"),
     NCCLPROBE_COLUMN(launch, "direct, or graph: captured once and replayed"),
     NCCLPROBE_COLUMN(memory, "kind of memory of communicated data"),
     NCCLPROBE_COLUMN(input_copy, "input that is copied beside the step"),
     NCCLPROBE_COLUMN(found_inf,
-                     "1: ranks tell each other of infinite gradients, as GradScaler does"),
+                     "1: ranks share whether a gradient is infinite, as ShardedGradScaler does"),
     NCCLPROBE_COLUMN(bucket_bytes, "ddp: size of a bucket, bytes; absent: PyTorch's default"),
-    NCCLPROBE_COLUMN(bucket_view, "ddp: 1: gradients live in the buckets"),
-    NCCLPROBE_COLUMN(compression, "ddp: type in which gradients are communicated"),
+    NCCLPROBE_COLUMN(bucket_view, "ddp: 1: gradients are stored in the buckets"),
+    NCCLPROBE_COLUMN(compression, "ddp: data type in which gradients are communicated"),
     NCCLPROBE_COLUMN(reshard, "fsdp: 1: parameters are freed after the forward pass (ZeRO-3)"),
-    NCCLPROBE_COLUMN(prefetch, "fsdp: blocks that are prefetched"),
-    NCCLPROBE_COLUMN(tensor, "tp: ranks that share a layer; 0: all, in mixes 2"),
+    NCCLPROBE_COLUMN(prefetch, "fsdp: number of blocks that are prefetched"),
+    NCCLPROBE_COLUMN(tensor, "tp: ranks that share a layer; 0: all, or 2 in ddp+tp and fsdp+tp"),
     NCCLPROBE_COLUMN(sequence_parallel, "tp: 1: reduce_scatter and all_gather, not all_reduce"),
-    NCCLPROBE_COLUMN(micro_batches, "pipeline: micro-batches; 0: twice as many as stages"),
+    NCCLPROBE_COLUMN(micro_batches, "pipeline: micro-batches; 0: twice the number of stages"),
     NCCLPROBE_COLUMN(order, "pipeline: order of the passes"))
 
 // compute, communication: the same schedule without the other one. copy: without both, so only
@@ -170,8 +172,8 @@ NCCLPROBE_DESCRIBE(
     StepLabel, NCCLPROBE_COLUMN(options, "how the model is trained", base::flat),
     NCCLPROBE_COLUMN(model, "name of the model"),
     NCCLPROBE_COLUMN(ranks, "global ranks that train"),
-    NCCLPROBE_COLUMN(parts, "all of the step, or without communication, computation or both"),
+    NCCLPROBE_COLUMN(parts, "the whole step, or the step without communication, compute or both"),
     NCCLPROBE_COLUMN(batch, "samples of one rank in one step"),
-    NCCLPROBE_COLUMN(sequence, "tokens of a sample; 0: the model has none"))
+    NCCLPROBE_COLUMN(sequence, "tokens per sample; 0: the model has no sequence"))
 
 } // namespace ncclprobe::model

@@ -45,7 +45,7 @@ NCCLPROBE_DESCRIBE(
     ProcessSettings,
     NCCLPROBE_COLUMN(common, "environment variables that all ranks get: the setting under test",
                      base::Rows{"settings"}),
-    NCCLPROBE_COLUMN(per_rank, "further variables by global rank"))
+    NCCLPROBE_COLUMN(per_rank, "additional environment variables, by global rank"))
 
 // batch: the timed region is launched `iterations` times back to back between two readings of the
 // host's clock, as in nccl-tests; one batch gives one sample. latency: one launch at a time, each
@@ -71,15 +71,17 @@ struct Timing {
   bool operator==(const Timing&) const = default;
 };
 NCCLPROBE_DESCRIBE(
-    Timing, NCCLPROBE_COLUMN(warmups, "untimed runs of the timed region"),
+    Timing, NCCLPROBE_COLUMN(warmups, "untimed runs before timing"),
     NCCLPROBE_COLUMN(iterations, "launches in a batch"),
-    NCCLPROBE_COLUMN(batches, "timed batches; with a target_interval, the fewest"),
+    NCCLPROBE_COLUMN(batches, "timed batches; with a target_interval, the minimum"),
     NCCLPROBE_COLUMN(budget_ns, "time limit, ns; 0: none"),
     NCCLPROBE_COLUMN(mode, "batch and steps: a sample is a batch of launches; latency: one launch",
                      base::grown),
     NCCLPROBE_COLUMN(target_interval,
-                     "width of the confidence interval to reach, as a share; 0: none", base::grown),
-    NCCLPROBE_COLUMN(max_batches, "the most batches, if there is a target_interval", base::grown))
+                     "+- limit of the median's 95% confidence interval, as a share; 0: none",
+                     base::grown),
+    NCCLPROBE_COLUMN(max_batches, "maximum number of batches, if there is a target_interval",
+                     base::grown))
 
 struct Cell {
   CellLabel label;
@@ -92,9 +94,9 @@ struct Cell {
 };
 NCCLPROBE_DESCRIBE(
     Cell, NCCLPROBE_COLUMN(label, "what it measures", base::flat),
-    NCCLPROBE_COLUMN(settings, "settings of a cell that are chosen per call, in the process",
+    NCCLPROBE_COLUMN(settings, "settings of a cell that are chosen per call, within the process",
                      base::Rows{"cell_settings"}),
-    NCCLPROBE_COLUMN(schedule, "everything that a worker ran", base::whole),
+    NCCLPROBE_COLUMN(schedule, "the complete schedule that a worker ran", base::whole),
     NCCLPROBE_COLUMN(timing, "how often and how long"),
     NCCLPROBE_COLUMN(deadline_ns,
                      "time limit from the cell's start to its result, on each rank, ns",
@@ -156,7 +158,7 @@ struct TrialSpec {
 NCCLPROBE_DESCRIBE(
     TrialSpec, NCCLPROBE_COLUMN(id, "position in the plan's order, from 0"),
     NCCLPROBE_COLUMN(name, "label of the settings"),
-    NCCLPROBE_COLUMN(replicate, "number of this repetition of the same settings, from 0"),
+    NCCLPROBE_COLUMN(replicate, "number of this repeat of the same settings, from 0"),
     NCCLPROBE_COLUMN(backend, "nvidia, host or synthetic"),
     NCCLPROBE_COLUMN(ranks, "number of ranks"),
     NCCLPROBE_COLUMN(seed, "seed of data patterns and the synthetic backend"),
@@ -165,23 +167,24 @@ NCCLPROBE_DESCRIBE(
                      base::Rows{"trial_libraries"}),
     NCCLPROBE_COLUMN(cells, "the cells of each trial, in order"),
     NCCLPROBE_COLUMN(startup_deadline_ns,
-                     "time limit from start until ready for the first cell, ns"),
-    NCCLPROBE_COLUMN(teardown_deadline_ns, "time limit until all its workers are gone, ns"),
+                     "time limit from the start until workers are ready for the first cell, ns"),
+    NCCLPROBE_COLUMN(teardown_deadline_ns, "time limit until all its workers have exited, ns"),
     NCCLPROBE_COLUMN(purpose,
-                     "measure: timed; companion: untimed, its samples mean nothing; traced",
+                     "measure: timed; companion: untimed, ignore its samples; traced: with a trace",
                      base::grown),
     NCCLPROBE_COLUMN(instruments, "environment variables for observation, not under test",
                      base::grown),
     NCCLPROBE_COLUMN(trace, "what was traced", base::grown),
-    NCCLPROBE_COLUMN(trace_folder, "where its workers wrote their trace spools", base::grown),
-    NCCLPROBE_COLUMN(trace_run_id, "the run of these spools", base::grown),
+    NCCLPROBE_COLUMN(trace_folder, "where its workers wrote their trace spools (raw trace files)",
+                     base::grown),
+    NCCLPROBE_COLUMN(trace_run_id, "run id in these spools", base::grown),
     NCCLPROBE_COLUMN(tested_libraries, "libraries of /trial_libraries that are under test",
                      base::grown),
     NCCLPROBE_COLUMN(cpu_affinity, "CPUs requested for its workers; empty: the default",
                      base::grown),
     NCCLPROBE_COLUMN(launch_ranks,
-                     "ranks of the launch that ran it, in the order of the "
-                     "trial's own numbers; empty: the first ones",
+                     "ranks of the launch that ran the trial, in the order of the trial's ranks; "
+                     "empty: the first ones",
                      base::grown))
 
 // Identifies what was measured, for --resume and for comparing runs: equal keys mean the same
