@@ -32,6 +32,7 @@ packages_test=(
 packages_optional=(
   clang-format-14
   clang libclang-rt-dev # fuzzers
+  clang-tidy-14 # tests/gates.sh
   mold # links the many test programs faster
   ccache # compiles again only what changed, in any checkout
   iproute2 # several hosts made of namespaces
@@ -44,7 +45,7 @@ packages_optional=(
 
 # For tests that only tests/run.sh --full runs.
 packages_full=(
-  clang-tidy-14 gcovr # tests/gates.sh
+  gcovr # tests/gates.sh coverage
   slurm-wlm slurm-wlm-basic-plugins munge # a Slurm of two nodes on one machine
 )
 

@@ -2,11 +2,13 @@
 # SPDX-FileCopyrightText: The ncclprobe authors
 # SPDX-License-Identifier: Apache-2.0
 
-# Slow checks of the whole tree, for tests/run.sh --full. Each builds in a folder of its own, build/<check>:
-#   tests/gates.sh tidy [FOLDER]...           clang-tidy, the checks in .clang-tidy; default: all folders
-#   tests/gates.sh tsan [CTEST ARGUMENT]...   ThreadSanitizer; default: the tests of supervisor and plugins
-#   tests/gates.sh coverage [TEST]...         lines and branches per library, by these test programs; default: all of label unit
-# A check whose tool is missing says so and passes.
+# Checks with other tools than the compiler of the tests. Each builds in a folder of its own, build/<check>:
+#   tests/gates.sh tidy [FOLDER | FILE]...   clang-tidy, the checks in .clang-tidy; default: all folders
+#   tests/gates.sh tidy-changed [COUNT]      the same for the COUNT sources that were changed last; default: 8
+#   tests/gates.sh asan [TEST]...            AddressSanitizer and UBSan; default: the test programs of what reads foreign bytes
+#   tests/gates.sh tsan [TEST]...            ThreadSanitizer; default: the test programs of supervisor and plugins
+#   tests/gates.sh coverage [TEST]...        lines and branches per library, by these test programs; default: all of label unit
+# tests/run.sh runs tidy-changed and asan, and with --full the others too. A check whose tool is missing says so and passes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -33,6 +35,30 @@ tidy() {
   printf '%s\n' "${sources[@]}" | xargs -P 2 -n 4 clang-tidy-14 -p build/tidy --quiet \
     --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-everything 2>/dev/null
   echo "tidy: ${#sources[@]} sources are clean"
+}
+
+tidy-changed() {
+  local sources
+  mapfile -t sources < <(git log --name-only --diff-filter=AM --format= -n 50 -- src topology analysis launch |
+    awk '/\.cpp$/ && !/^src\/nvidia\// && !seen[$0]++' | while read -r file; do [ ! -f "$file" ] || echo "$file"; done | head -n "${1:-8}")
+  [ ${#sources[@]} -gt 0 ] || { echo "tidy-changed: no source was changed in the last 50 commits" && return; }
+  tidy "${sources[@]}"
+}
+
+asan() {
+  # In groups of sources: half a minute, not minutes.
+  cmake --preset asan -B build/asan-part -DNCCLPROBE_UNITY=ON >/dev/null
+  local tests=(base wire trace tuning)
+  if [ $# -gt 0 ]; then
+    tests=("$@")
+  fi
+  cmake --build build/asan-part --target "${tests[@]/#/test_}"
+  for test in "${tests[@]}"; do
+    "$(find build/asan-part/tests -name "test_$test" -type f)" >"build/asan-part/$test.txt" 2>&1 ||
+      { tail -60 "build/asan-part/$test.txt" && echo "asan: $test failed" && exit 1; }
+    tail -3 "build/asan-part/$test.txt"
+  done
+  echo "asan: no error in ${tests[*]}"
 }
 
 tsan() {
@@ -74,6 +100,6 @@ coverage() {
 }
 
 case ${1:-} in
-  tidy | tsan | coverage) "$@" ;;
-  *) sed -n '5,9s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
+  tidy | tidy-changed | asan | tsan | coverage) "$@" ;;
+  *) sed -n '5,11s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
 esac

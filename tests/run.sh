@@ -13,8 +13,8 @@ cd "$source_dir"
 usage() {
   cat <<END
 Usage: tests/run.sh [--full] [--host | --nvidia]
-  --full    the slow tests too, the benchmarks compiled, all tests once more with AddressSanitizer and UBSan, the fuzzers, clang-tidy,
-            ThreadSanitizer, coverage, and packages in clean installations of Debian (as root)
+  --full    the slow tests too, the benchmarks compiled, all tests once more with AddressSanitizer and UBSan, the fuzzers, clang-tidy
+            on all sources, ThreadSanitizer, coverage, and packages in clean installations of Debian (as root)
   --host    build without the NVIDIA backend even if nvcc is there
   --nvidia  build with it, and stop if that cannot be done
   --help    print this and stop
@@ -83,12 +83,21 @@ check() {
   wait "$programs" || trouble=yes
   cat "$build/programs.txt"
 }
+# The output of each gate goes to build/, such as build/tidy.txt.
+gates() {
+  for gate in "$@"; do
+    echo "== $gate"
+    tests/gates.sh "$gate" >"build/$gate.txt" 2>&1 || { trouble=yes && tail -40 "build/$gate.txt"; }
+    tail -1 "build/$gate.txt"
+  done
+}
 if [ "$full" = yes ]; then
   check "$preset" nothing || trouble=yes
   cmake --build --preset "$preset" --target benchmarks || trouble=yes
   check asan nothing || trouble=yes
 else
   check "$preset" slow || trouble=yes
+  gates tidy-changed asan
 fi
 
 # Twenty seconds each find a fuzzer that no longer links, and a reader that a change broke outright.
@@ -101,13 +110,8 @@ if [ "$full" = yes ]; then
   fi
 fi
 
-# The output of each goes to build/: tidy.txt, tsan.txt, coverage.txt.
 if [ "$full" = yes ]; then
-  for gate in tidy tsan coverage; do
-    echo "== $gate"
-    tests/gates.sh "$gate" >"build/$gate.txt" 2>&1 || trouble=yes
-    tail -40 "build/$gate.txt"
-  done
+  gates tidy tsan coverage
 fi
 
 # Builds them again, in clean installations of Debian.
