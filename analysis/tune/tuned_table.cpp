@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <tuple>
 
@@ -57,6 +58,12 @@ std::optional<tuning::Row> row_of(const search::Space& space, const search::Deci
   return row;
 }
 
+// Picoseconds are enough, and the sum of NCCL's decimal figures has few digits again.
+double rounded_us(double us) {
+  constexpr double k_per_us = 1e6;
+  return std::round(us * k_per_us) / k_per_us;
+}
+
 std::optional<tuning::Estimate> estimate_of(const tuning::Row& row, const TuningTable& table) {
   for (const TunedAlgorithm& one : table.algorithms) {
     if (one.function != workload::nccl_function(row.collective) || one.algorithm != "RING" ||
@@ -65,7 +72,7 @@ std::optional<tuning::Estimate> estimate_of(const tuning::Row& row, const Tuning
     const TunedTime at_min = tuned_time(one, row.min_bytes, table.nodes);
     const TunedTime at_max = tuned_time(one, row.max_bytes, table.nodes);
     if (at_min.is_whole && at_max.is_whole)
-      return tuning::Estimate{at_min.time_us, at_max.time_us};
+      return tuning::Estimate{rounded_us(at_min.time_us), rounded_us(at_max.time_us)};
   }
   return std::nullopt;
 }
