@@ -65,11 +65,21 @@ tests/check_format.sh || trouble=yes
 results=()
 programs=""
 trap 'kill $programs 2>/dev/null || true' EXIT
-# Configures, builds and tests one preset; the results go to build/<preset>/*.xml. A failed test does
-# not stop it: the final count reports it. The tests of the programs mostly wait for processes: more run at once than two
-# cores have, while the other tests are compiled and run.
+# The output of each gate goes to build/, such as build/tidy.txt.
+gates() {
+  for gate in "$@"; do
+    echo "== $gate"
+    nice -n 10 tests/gates.sh "$gate" >"build/$gate.txt" 2>&1 || { trouble=yes && tail -40 "build/$gate.txt"; }
+    tail -1 "build/$gate.txt"
+  done
+}
+# check PRESET LABELS [GATE]...: configures, builds and tests one preset, without tests of these labels, and runs the gates. The
+# results go to build/<preset>/*.xml. A failed test does not stop it: the final count reports it. The tests of the programs
+# mostly wait for processes, so the rest is compiled and the gates run meanwhile. The other tests begin when they are done:
+# together they would take the processors from each other, and some measure.
 check() {
   local name=$1 left_out=$2 build=$source_dir/build/$1
+  shift 2
   echo "== build $name"
   cmake --preset "$name" && cmake --build --preset "$name" --target ncclprobe_programs || return 1
   rm -f "$build"/{programs,others}.xml
@@ -78,26 +88,18 @@ check() {
     --output-junit "$build/programs.xml" >"$build/programs.txt" 2>&1 &
   programs=$!
   nice -n 10 cmake --build --preset "$name" || trouble=yes
-  echo "== test $name"
-  ctest --preset "$name" --parallel 3 --label-exclude "^(program|$left_out)\$" --output-junit "$build/others.xml" || trouble=yes
+  gates "$@"
   wait "$programs" || trouble=yes
   cat "$build/programs.txt"
-}
-# The output of each gate goes to build/, such as build/tidy.txt.
-gates() {
-  for gate in "$@"; do
-    echo "== $gate"
-    tests/gates.sh "$gate" >"build/$gate.txt" 2>&1 || { trouble=yes && tail -40 "build/$gate.txt"; }
-    tail -1 "build/$gate.txt"
-  done
+  echo "== test $name"
+  ctest --preset "$name" --parallel 3 --label-exclude "^(program|$left_out)\$" --output-junit "$build/others.xml" || trouble=yes
 }
 if [ "$full" = yes ]; then
   check "$preset" nothing || trouble=yes
   cmake --build --preset "$preset" --target benchmarks || trouble=yes
   check asan nothing || trouble=yes
 else
-  check "$preset" slow || trouble=yes
-  gates tidy-changed asan
+  check "$preset" slow tidy-changed asan || trouble=yes
 fi
 
 # Twenty seconds each find a fuzzer that no longer links, and a reader that a change broke outright.
