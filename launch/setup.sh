@@ -31,8 +31,7 @@ packages_test=(
 # Useful for the tests, but optional: they pass on a release without them.
 packages_optional=(
   clang-format-14
-  clang libclang-rt-dev # fuzzers
-  clang-tidy-14 # tests/gates.sh
+  clang libclang-rt-dev clang-tidy-14 # fuzzers and tests/gates.sh
   mold # links the many test programs faster
   ccache # compiles again only what changed, in any checkout
   iproute2 # several hosts made of namespaces

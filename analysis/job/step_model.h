@@ -34,7 +34,7 @@ struct MeasuredOperation {
   std::uint32_t in_stream = k_nothing; // began as soon as this had ended
   bool is_first = false;               // of the run: its gap is not known
   bool ignores_stream = false;         // it began although its stream was busy
-  bool follows_stream = false;         // it began no later than its stream was free
+  bool follows_stream = false;         // it began as soon as its stream was free
   bool waits = false;                  // it ended after the last of the meeting had come
   bool is_clean = false;               // the gap is seen, not estimated
   bool host_bound = false;             // the host had handed it over just before it began

@@ -58,7 +58,7 @@ std::optional<tuning::Row> row_of(const search::Space& space, const search::Deci
   return row;
 }
 
-// Picoseconds are enough, and the sum of NCCL's decimal figures has few digits again.
+// To picoseconds: sums of NCCL's figures then print without the digits of rounding errors.
 double rounded_us(double us) {
   constexpr double k_per_us = 1e6;
   return std::round(us * k_per_us) / k_per_us;

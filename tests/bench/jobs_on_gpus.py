@@ -27,7 +27,7 @@ import time
 
 JOB = pathlib.Path(__file__).with_name("training_job.py")
 RANKS = 2
-# Model, batch. The small batch is bound by its launches; of the others no host is late by itself, which would hide what is planted.
+# Model, batch. The small batch is bound by its launches. The others are large, because a host that is late by itself hides what is planted.
 MODELS = {"encoder": ("encoder", 48), "small": ("encoder", 2), "vit_l_16": ("vit_l_16", 64), "two_groups": ("two_groups", 48)}
 # Plant, and the causes that name it.
 PLANTS = {"host:1:3": {"host"}, "computing:1:4": {"computing"}, "loader:1:3": {"host"}, "copies:1:256": {"copies"},

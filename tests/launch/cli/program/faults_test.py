@@ -280,7 +280,7 @@ class Files(CpuFaultTest):
         return sorted(self.parts().glob("trial-*.h5"))[0]
 
 
-import gpu_faults_test  # noqa: E402, F401 (the next rows are its)
+import gpu_faults_test  # noqa: E402, F401 (here, because its rows come next in the table)
 
 elsewhere("a host is cut off", "the run ends 5 s after the deadline at the latest", "the supervisors of ranks 2,3 on beta no longer answer",
           "the report of all that ended", "tests/hosts/faults_test.py::AHostThatIsCutOff.test_the_run_ends_and_names_its_ranks")
