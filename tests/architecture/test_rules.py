@@ -264,7 +264,8 @@ class CountResults(Tree):
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
             code = count_results.main([str(self.root / "junit.xml")])
-        return code, output.getvalue().splitlines()[-1]
+        self.lines = output.getvalue().splitlines()
+        return code, self.lines[-1]
 
     def test_counts_what_ctest_wrote(self):
         cases = ('<testcase name="a" status="run"/><testcase name="b" status="disabled"/>'
@@ -272,8 +273,10 @@ class CountResults(Tree):
         self.assertEqual(self.run_on(cases), (0, "1 passed, 0 failed, 2 skipped"))
 
     def test_fails_if_a_test_failed(self):
-        cases = '<testcase name="a" status="run"/><testcase name="b" status="fail"/>'
+        cases = ('<testcase name="a" status="run"><system-out>fine</system-out></testcase>'
+                 '<testcase name="b" status="fail"><system-out>first\nlast</system-out></testcase>')
         self.assertEqual(self.run_on(cases), (1, "1 passed, 1 failed, 0 skipped"))
+        self.assertEqual(self.lines[:-1], ["failed: b", "    first", "    last"])
 
     def test_counts_a_test_without_an_executable_as_failed(self):
         cases = ('<testcase name="a" status="run"/>'

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints 'N passed, N failed, N skipped' from the JUnit files that ctest wrote.
 
+The last lines of each failed test's output come before that: who reads only the end of a log sees what failed and why.
 A test that could not be started (no executable, failed fixture) counts as failed, as ctest itself has it.
 Exit code 0 only if at least one test passed and none failed.
 """
 import sys
 import xml.etree.ElementTree as ElementTree
+
+LINES_OF_A_FAILURE = 40
 
 
 def kind_of(case):
@@ -23,14 +26,14 @@ def kind_of(case):
 
 def count(paths):
     counts = {"passed": 0, "failed": 0, "skipped": 0}
-    names = {"failed": [], "skipped": []}
+    cases = {"failed": [], "skipped": []}
     for path in paths:
         for case in ElementTree.parse(path).getroot().iter("testcase"):
             kind = kind_of(case)
             counts[kind] += 1
-            if kind in names:
-                names[kind].append(case.get("name"))
-    return counts, names
+            if kind in cases:
+                cases[kind].append(case)
+    return counts, cases
 
 
 def main(paths):
@@ -41,10 +44,13 @@ def main(paths):
             readable.append(path)
         except (OSError, ElementTree.ParseError) as error:
             print(f"no results in {path}: {error}")
-    counts, names = count(readable)
-    for kind in ("skipped", "failed"):
-        for name in names[kind]:
-            print(f"{kind}: {name}")
+    counts, cases = count(readable)
+    for case in cases["skipped"]:
+        print(f"skipped: {case.get('name')}")
+    for case in cases["failed"]:
+        print(f"failed: {case.get('name')}")
+        for line in case.findtext("system-out", "").splitlines()[-LINES_OF_A_FAILURE:]:
+            print(f"    {line}")
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     complete = readable == paths and len(paths) > 0
     return 0 if complete and counts["failed"] == 0 and counts["passed"] > 0 else 1

@@ -50,7 +50,7 @@ class Tune(ProgramTest):
     def test_a_variable_that_harms_is_found_and_the_others_are_not_accused(self):
         environment = {"NCCLPROBE_SYNTHETIC_GB_PER_S": "50", "NCCLPROBE_SYNTHETIC_COPY_PPM": "0",
                        "NCCLPROBE_SYNTHETIC_ALPHA_NS": "2000", "NCCL_ALGO": "Ring"}
-        found = self.tune(*SYNTHETIC, "--check-environment", "--budget", "1m", **environment)
+        found = self.tune(*SYNTHETIC, "--check-environment", "--budget", "5m", **environment)
         effects = {one["variable"]: one["effect"] for one in found["environment"]}
         self.assertEqual(effects, {"NCCLPROBE_SYNTHETIC_GB_PER_S": "harms", "NCCL_ALGO": "none",
                                    "NCCLPROBE_SYNTHETIC_COPY_PPM": "not shown to harm",
@@ -79,7 +79,7 @@ class Tune(ProgramTest):
 
     def test_the_proof_of_a_step_is_about_its_options_too(self):
         found = self.tune("--backend", "synthetic", "--ranks", "2", "--for", "ddp:linear:256x4", "--seed", "2",
-                          "--budget", "60s")
+                          "--budget", "5m")
         self.assertTrue(found["recommended"], found)
         self.assertEqual(len(found["targets"]), 1)
         parts = {one["side"]: one for one in found["step_parts"]}
@@ -92,7 +92,7 @@ class Tune(ProgramTest):
         self.assertIn("proof.h5", self.files())
 
     def test_a_gain_is_found_proven_and_delivered(self):
-        found = self.tune(*SYNTHETIC, "--budget", "1m")
+        found = self.tune(*SYNTHETIC, "--budget", "5m")
         self.assertTrue(found["recommended"], found)
         self.assertTrue(found["synthetic"])
         self.assertTrue(found["proof"]["holds"])
@@ -115,26 +115,30 @@ class Tune(ProgramTest):
         self.assertGreaterEqual(len(found["candidates"]), found["candidates_tried"])
 
     def test_on_the_cpu_the_whole_way_is_gone_and_the_answer_agrees_with_the_files(self):
-        found = self.tune(*ON_CPU, "--budget", "20s")
-        self.assertFalse(found["synthetic"])
+        # On a busy machine the trials of the default alone can use up a short budget.
+        for budget in "20s", "60s", "180s":
+            found = self.tune(*ON_CPU, "--budget", budget, "--force")
+            if found["candidates_tried"] > 0:
+                break
         self.assertGreater(found["candidates_tried"], 0)
+        self.assertFalse(found["synthetic"])
         self.assertEqual(found["recommended"], "settings.sh" in self.files())
         self.assertIn("tune.h5", self.files())
         stored = read_json(self.run_program("report", "tuned/tune.h5", "--format", "json").stdout)
         self.assertEqual(stored["run"]["trials"] if "trials" in stored["run"] else found["trials"], found["trials"])
 
     def test_it_runs_under_mpirun(self):
-        found = self.tune(*SYNTHETIC[:2], *SYNTHETIC[4:], "--budget", "30s", launcher=mpirun(2))
+        found = self.tune(*SYNTHETIC[:2], *SYNTHETIC[4:], "--budget", "5m", launcher=mpirun(2))
         self.assertTrue(found["recommended"])
 
     def test_results_are_replaced_only_if_asked(self):
-        self.tune(*SYNTHETIC, "--budget", "20s")
-        refused = self.run_program("tune", *SYNTHETIC, "--budget", "20s")
+        self.tune(*SYNTHETIC, "--budget", "5m")
+        refused = self.run_program("tune", *SYNTHETIC, "--budget", "5m")
         self.assertEqual(refused.returncode, 2, refused.stderr)
         self.assertIn("tuned/tune.h5", refused.stderr)
         stale = self.folder / "tuned/nccl.conf"
         stale.write_text("NCCL_ALGO=Ring\n")
-        self.tune(*SYNTHETIC, "--budget", "20s", "--force")
+        self.tune(*SYNTHETIC, "--budget", "5m", "--force")
         self.assertFalse(stale.exists())
 
     def test_a_target_that_is_none_is_refused(self):
