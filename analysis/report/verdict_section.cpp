@@ -173,6 +173,22 @@ std::string paired_text(const Verdicts& verdicts) {
       counts_text(verdicts, true, [](const Comparison& one) { return one.pairs; }));
 }
 
+std::string better_or_worse_text(int tested) {
+  const std::string rest =
+      fmt::format("Not decided: fewer than {} processes on a side, or too noisy: a difference of "
+                  "{:.0f}% would have been missed. Everything else is no difference.",
+                  k_least_processes, 100 * (k_largest_missed_ratio - 1));
+  if (tested == 0)
+    return "Nothing is called better or worse: no comparison of this run could be tested. " + rest;
+  return fmt::format(
+      "Better or worse: p below {} after Holm's correction over the {} of this run, and a ratio "
+      "beyond the A/A noise floor. The chance of any false verdict is then about {:.0f}% or less. "
+      "{}",
+      k_alpha,
+      count_of(static_cast<std::size_t>(tested), "tested comparison", "tested comparisons"),
+      100 * k_alpha, rest);
+}
+
 std::string arms_text(const std::vector<ArmComparison>& arms, const NoiseFloors& floors,
                       std::string_view whose) {
   const bool percentile = std::ranges::any_of(
@@ -355,15 +371,7 @@ Section method_section(const RunFigures& figures) {
     add(unpaired_text(verdicts));
   if (of_pairs > 0)
     add(paired_text(verdicts));
-  add(fmt::format(
-      "Better or worse: p below {} after Holm's correction over the {} of this run, "
-      "and a ratio beyond the A/A noise floor. The chance of any false verdict is then about "
-      "{:.0f}% or less. Not decided: fewer than {} processes on a side, or too noisy: a "
-      "difference of {:.0f}% would have been missed. Everything else is no difference.",
-      k_alpha,
-      count_of(static_cast<std::size_t>(verdicts.tested), "tested comparison",
-               "tested comparisons"),
-      100 * k_alpha, k_least_processes, 100 * (k_largest_missed_ratio - 1)));
+  add(better_or_worse_text(verdicts.tested));
   if (of_pairs > 0)
     add(verdicts.paired_arms.empty()
             ? "A/A noise floor within processes: unknown, because too few processes measured the "

@@ -51,4 +51,5 @@ if [ ${#failed[@]} -gt 0 ]; then
   echo "fuzz: crashed: ${failed[*]}"
   exit 1
 fi
-echo "fuzz: no crash in ${#names[@]} fuzzers, $seconds s each"
+executions=$(cd build/fuzz && awk '/number_of_executed_units/ { sum += $2 } END { print sum }' "${names[@]/%/.txt}")
+echo "fuzz: no crash in ${#names[@]} fuzzers, $seconds s each, $executions executions"
