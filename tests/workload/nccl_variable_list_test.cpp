@@ -54,7 +54,9 @@ std::pair<std::string, std::string> values_of(const Variable& variable) {
   case ValueKind::integer:
     return {limits_text(variable.limits), others_of_number(variable.limits)};
   case ValueKind::flag:
-    return {"1, T, TRUE, 0, F, FALSE; before 2.30.3 an integer", "default"};
+    return {fmt::format("1, T, TRUE, 0, F, FALSE, case-insensitive{}",
+                        variable.since < 23003 ? "; before 2.30.3 an integer" : ""),
+            "default"};
   case ValueKind::level:
     return {listed_words(variable) + ", case-sensitive; or a number, 0 or more", "default"};
   case ValueKind::word:
@@ -123,7 +125,9 @@ std::string document() {
     text += fmt::format("| {} | {} | {} | {} |\n", code(variable.name), versions(variable), values,
                         others);
   }
-  text += "\n## Names that NCCL does not read\n\n| name | what it is |\n|---|---|\n";
+  text += "\n## Names that NCCL does not read\n\n"
+          "A `*` stands for any ending that makes no name of the table above.\n\n"
+          "| name | what it is |\n|---|---|\n";
   for (const auto& one : table::k_retired)
     text += fmt::format("| {} | only releases before 2.10 read it; closest variable today: {} |\n",
                         code(one.name), code(one.better));
