@@ -19,10 +19,17 @@ namespace ncclprobe::store {
 // Throws Exception (io) if the file does not have these bytes.
 void read_at(int fd, std::uint64_t at, std::span<std::byte> bytes);
 
-// A column as HDF5 described it.
+// Bytes in a scratch file.
+struct SetAside {
+  std::uint64_t at = 0;
+  std::uint64_t bytes = 0;
+};
+
+// A column as HDF5 described it, or as it is put together (tables.h).
 struct ColumnSource {
   std::optional<ColumnLayout> layout; // where its chunks lie
-  std::vector<std::byte> values;      // without a layout: all of them
+  std::vector<SetAside> set_aside;    // its first values; only while it is put together
+  std::vector<std::byte> values;      // without a layout: all others
   // For an enumeration: our number of each number in the file. They are matched by labels, so a
   // file whose enumeration had another order is read correctly.
   std::vector<std::uint8_t> numbers;

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "base/own_folder.h"
+#include "store/file_making.h"
+#include "store/image.h"
 #include "store/run_file.h"
 #include "store/run_lock.h"
 #include "store/run_parts.h"
 #include "store/run_records.h"
 #include "store/trace_parts.h"
-
-#include <map>
 
 namespace ncclprobe::store {
 namespace {
@@ -36,14 +36,47 @@ void remove_folded(const fs::path& run_file, const Gathered& run) {
   fs::remove(folder, ignored); // a folder that is not empty stays
 }
 
+// Writes header and trials to one file. Large columns are put together in a scratch file. Returns
+// how many trials the parts brought.
+Result<int> write_whole(const fs::path& run_file, const Gathered& run) {
+  const fs::path workshop = parts_folder(run_file);
+  try {
+    Tables whole;
+    whole.scratch.emplace(workshop);
+    add_header(whole, run.header);
+    const std::uint64_t& trials = whole.tables[run_form().trials].rows;
+    if (run.folded) {
+      NCCLPROBE_TRY_ASSIGN(const Tables folded, outline_of(run.folded->file));
+      append_trials(whole, folded, run.folded->replaced);
+    }
+    const std::uint64_t before = trials;
+    for (const FileToRead& one : run.news) {
+      NCCLPROBE_TRY_ASSIGN(const Tables part, outline_of(one));
+      append_trials(whole, part);
+    }
+    NCCLPROBE_TRY(make_file(run_file, workshop, [&](const fs::path& file) -> Result<std::string> {
+      try {
+        write_run_file(file, whole);
+        return std::string();
+      } catch (const Exception& error) {
+        return fail(error.error());
+      }
+    }));
+    return static_cast<int>(trials - before);
+  } catch (const Exception& error) {
+    return fail(error.error());
+  } catch (const std::exception& error) {
+    return fail(Errc::failed, "cannot make {}: {}", run_file.string(), error.what());
+  }
+}
+
 // Traces that lie in the parts folder, as files of their own beside the run file.
-std::vector<std::string> fold_traces_of(const fs::path& run_file, const Tables& run) {
+Result<std::vector<std::string>> fold_traces_of(const fs::path& run_file,
+                                                const std::string& run_id) {
   if (unfolded_traces(run_file).empty())
-    return {};
-  const std::string run_id = header_from(run).run_id;
-  std::map<int, model::TraceLevel> level_of; // no entry for an unfinished trial
-  for (const model::TrialRecord& trial : trials_from(run))
-    level_of[trial.spec.id] = trial.spec.trace;
+    return std::vector<std::string>();
+  NCCLPROBE_TRY_ASSIGN(const Tables run, outline_of({run_file, FileKind::run}));
+  const auto level_of = trace_levels(run); // no entry for an unfinished trial
   return fold_traces(run_file, [&](int trial) {
     auto level = level_of.find(trial);
     return TraceIdentity{trial, run_id,
@@ -63,11 +96,13 @@ Result<FoldReport> fold(const fs::path& run_file) {
   NCCLPROBE_TRY(base::make_own_folder(parts_folder(run_file)));
   NCCLPROBE_TRY_ASSIGN(RunLock lock, RunLock::take(parts_folder(run_file)));
   NCCLPROBE_TRY_ASSIGN(Gathered run, gather(run_file));
-  if (run.new_trials > 0 || run.new_header || !fs::exists(run_file, ignored))
-    NCCLPROBE_TRY(store_image(run_file, run.tables, FileKind::run, parts_folder(run_file)));
-  std::vector<std::string> trace_remarks = fold_traces_of(run_file, run.tables);
+  FoldReport report{.damaged = run.damaged};
+  if (!run.news.empty() || run.new_header || !run.folded) {
+    NCCLPROBE_TRY_ASSIGN(report.trials, write_whole(run_file, run));
+  }
+  NCCLPROBE_TRY_ASSIGN(report.trace_remarks, fold_traces_of(run_file, run.header.run_id));
   remove_folded(run_file, run);
-  return FoldReport{run.new_trials, std::move(run.damaged), std::move(trace_remarks)};
+  return report;
 }
 
 } // namespace ncclprobe::store

@@ -38,12 +38,31 @@ Result<void> check_size(const std::filesystem::path& path) {
   return {};
 }
 
-Result<Tables> outline(const FileToRead& file, const Progress& progress) {
-  NCCLPROBE_TRY(check_size(file.path));
+// Runs read(file, progress) in the child for each file.
+std::vector<Result<void>>
+read_in_child(const std::vector<FileToRead>& files, const ReadLimits& limits,
+              Result<void> (*read)(const FileToRead& file, const Progress& progress)) {
+  std::vector<ChildJob> jobs;
+  for (const FileToRead& file : files)
+    jobs.push_back({file.path,
+                    "read",
+                    limits_for(file.path, limits),
+                    [&file, read](const Progress& progress) -> Result<std::string> {
+                      NCCLPROBE_TRY(read(file, progress));
+                      return std::string();
+                    },
+                    {}});
+  std::vector<Result<void>> results;
+  for (Result<std::string>& one : run_in_child(jobs))
+    results.push_back(one ? Result<void>() : fail(std::move(one.error())));
+  return results;
+}
+
+Result<void> check(const FileToRead& file, const Progress& progress) {
+  NCCLPROBE_TRY_ASSIGN(const Tables tables, outline_of(file, progress));
   try {
-    return read_outline(file.path, file.kind, progress);
-  } catch (const Exception& error) {
-    return fail(error.error());
+    check_values(tables, file.kind, progress);
+    return {};
   } catch (const std::exception& error) {
     return fail(Errc::protocol, "{} is damaged: {}", file.path.string(), error.what());
   }
@@ -60,39 +79,32 @@ ChildLimits limits_for(const std::filesystem::path& file, const ReadLimits& limi
           limits.memory_bytes + limits.memory_per_byte * bytes};
 }
 
-std::vector<Result<Tables>> read_guarded(const std::vector<FileToRead>& files,
-                                         const ReadLimits& limits) {
-  std::vector<Result<Tables>> all = read_outlines_guarded(files, limits);
-  for (std::size_t i = 0; i < files.size(); ++i)
-    try {
-      if (all[i])
-        load_all(*all[i], files[i].kind, limits_for(files[i].path, limits).memory_bytes);
-    } catch (const std::exception& error) {
-      all[i] = fail(Errc::protocol, "{} is damaged: {}", files[i].path.string(), error.what());
-    }
-  return all;
+std::vector<Result<void>> check_guarded(const std::vector<FileToRead>& files,
+                                        const ReadLimits& limits) {
+  return read_in_child(files, limits, check);
+}
+
+Result<Tables> outline_of(const FileToRead& file, const Progress& progress) {
+  NCCLPROBE_TRY(check_size(file.path));
+  try {
+    return read_outline(file.path, file.kind, progress);
+  } catch (const Exception& error) {
+    return fail(error.error());
+  } catch (const std::exception& error) {
+    return fail(Errc::protocol, "{} is damaged: {}", file.path.string(), error.what());
+  }
 }
 
 std::vector<Result<Tables>> read_outlines_guarded(const std::vector<FileToRead>& files,
                                                   const ReadLimits& limits) {
-  std::vector<ChildJob> jobs;
-  for (const FileToRead& file : files)
-    jobs.push_back({file.path,
-                    "read",
-                    limits_for(file.path, limits),
-                    [&file](const Progress& progress) -> Result<std::string> {
-                      NCCLPROBE_TRY(outline(file, progress));
-                      return std::string();
-                    },
-                    {}});
-  std::vector<Result<std::string>> verdicts = run_in_child(jobs);
+  const auto verdicts = read_in_child(
+      files, limits, [](const FileToRead& file, const Progress& progress) -> Result<void> {
+        NCCLPROBE_TRY(outline_of(file, progress));
+        return {};
+      });
   std::vector<Result<Tables>> results;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    if (verdicts[i])
-      results.push_back(outline(files[i], [] {}));
-    else
-      results.push_back(fail(std::move(verdicts[i].error())));
-  }
+  for (std::size_t i = 0; i < files.size(); ++i)
+    results.push_back(verdicts[i] ? outline_of(files[i]) : fail(verdicts[i].error()));
   return results;
 }
 

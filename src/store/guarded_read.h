@@ -35,13 +35,17 @@ struct FileToRead {
   FileKind kind = FileKind::run;
 };
 
-// Reads files completely into memory; one result for each. Errors: not_found, io, protocol (also if
-// the child crashed), timed_out (it took too long: the file is damaged), unavailable
-// (run_in_child()). Only the calling thread may be inside HDF5. Otherwise the child would wait for
-// a lock that nobody holds, until its limit.
-std::vector<Result<Tables>> read_guarded(const std::vector<FileToRead>& files,
-                                         const ReadLimits& limits = {});
-// The same without large columns (read_outline()).
+// Reads all values of the files; one result for each. After success, outline_of() may read the file
+// in this process. Errors: not_found, io, protocol (also if the child crashed), timed_out (it took
+// too long: the file is damaged), unavailable (run_in_child()). Only the calling thread may be
+// inside HDF5. Otherwise the child would wait for a lock that nobody holds, until its limit.
+std::vector<Result<void>> check_guarded(const std::vector<FileToRead>& files,
+                                        const ReadLimits& limits = {});
+// read_outline() with errors as results.
+Result<Tables> outline_of(
+    const FileToRead& file, const Progress& progress = [] {});
+// Reads files without their large columns, whose values are not checked. Errors: as
+// check_guarded().
 std::vector<Result<Tables>> read_outlines_guarded(const std::vector<FileToRead>& files,
                                                   const ReadLimits& limits = {});
 

@@ -37,4 +37,14 @@ std::string take_hdf5_error() {
   return cause.empty() ? "failed without a reason" : cause;
 }
 
+Hdf5File create_hdf5_file(const std::filesystem::path& path) {
+  prepare_hdf5();
+  Hdf5Properties access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate", "file access");
+  check_hdf5(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110),
+             "H5Pset_libver_bounds", "1.10");
+  check_hdf5(H5Pset_file_locking(access.get(), false, true), "H5Pset_file_locking", "off");
+  return Hdf5File(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), "H5Fcreate",
+                  path.string());
+}
+
 } // namespace ncclprobe::store

@@ -6,6 +6,7 @@
 
 #include <hdf5.h>
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -61,5 +62,9 @@ using Hdf5Space = Hdf5Handle<H5Sclose>;
 using Hdf5Type = Hdf5Handle<H5Tclose>;
 using Hdf5Attribute = Hdf5Handle<H5Aclose>;
 using Hdf5Properties = Hdf5Handle<H5Pclose>;
+
+// Creates a file on the disk. The 1.10 format has checksums for all metadata. The file is not
+// locked: file systems without locks would refuse, and no other process knows its name.
+Hdf5File create_hdf5_file(const std::filesystem::path& path);
 
 } // namespace ncclprobe::store

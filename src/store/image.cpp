@@ -57,28 +57,42 @@ Hdf5Properties column_layout(hsize_t rows, std::size_t value_bytes) {
   return layout;
 }
 
-// `values`: all values of the column, contiguous.
-Hdf5Dataset write_column(hid_t group, const char* name, Number number, const void* values,
-                         hsize_t rows) {
+// pieces(take) calls take(some values) for all values of the column, in their order.
+template <typename Pieces>
+Hdf5Dataset write_column(hid_t group, const char* name, Number number, hsize_t rows,
+                         Pieces pieces) {
   Hdf5Space space(H5Screate_simple(1, &rows, nullptr), "H5Screate_simple", name);
   auto layout = column_layout(rows, bytes_of(number));
   Hdf5Dataset dataset(
       H5Dcreate2(group, name, type_of(number), space.get(), H5P_DEFAULT, layout.get(), H5P_DEFAULT),
       "H5Dcreate2", name);
-  if (rows > 0)
-    check_hdf5(H5Dwrite(dataset.get(), type_of(number), H5S_ALL, H5S_ALL, H5P_DEFAULT, values),
+  hsize_t first = 0;
+  pieces([&](std::span<const std::byte> values) {
+    const hsize_t count = values.size() / bytes_of(number);
+    if (count == 0)
+      return;
+    check_hdf5(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &first, nullptr, &count, nullptr),
+               "H5Sselect_hyperslab", name);
+    Hdf5Space memory(H5Screate_simple(1, &count, nullptr), "H5Screate_simple", name);
+    check_hdf5(H5Dwrite(dataset.get(), type_of(number), memory.get(), space.get(), H5P_DEFAULT,
+                        values.data()),
                "H5Dwrite", name);
+    first += count;
+  });
   return dataset;
 }
 
-void write_table(hid_t file, const TableForm& form, const Table& table, FileKind kind) {
+void write_table(hid_t file, const Tables& tables, std::size_t number, FileKind kind) {
+  const TableForm& form = run_form().tables[number];
+  const Table& table = tables.tables[number];
   Hdf5Group group = create_group(file, form.name.c_str());
   if (kind == FileKind::run) // only ncclprobe reads parts
     write_text(group.get(), "about", form.about);
   for (std::size_t c = 0; c < form.columns.size(); ++c) {
     const ColumnForm& column = form.columns[c];
-    Hdf5Dataset dataset = write_column(group.get(), column.name.c_str(), column.number,
-                                       table.columns[c].values.data(), table.rows);
+    Hdf5Dataset dataset =
+        write_column(group.get(), column.name.c_str(), column.number, table.rows,
+                     [&](const auto& take) { for_each_piece(tables, table.columns[c], take); });
     const bool is_text = column.holds == ColumnForm::Holds::texts;
     if (kind == FileKind::run)
       write_text(dataset.get(), "about", column.about + (is_text ? " (row in /strings)" : ""));
@@ -101,9 +115,23 @@ void write_strings(hid_t file, const Strings& strings) {
     offsets.push_back(blob.size());
   }
   Hdf5Group group = create_group(file, "strings");
-  write_column(group.get(), "blob", Number::u8, blob.data(), blob.size()).close("blob");
-  write_column(group.get(), "offset", Number::u64, offsets.data(), offsets.size()).close("offset");
+  auto write = [&](const char* name, Number number, const auto& values) {
+    write_column(group.get(), name, number, values.size(), [&](const auto& take) {
+      take(std::as_bytes(std::span(values)));
+    }).close(name);
+  };
+  write("blob", Number::u8, blob);
+  write("offset", Number::u64, offsets);
   group.close("strings");
+}
+
+void write_tables(hid_t file, const Tables& tables, FileKind kind) {
+  write_schema(file, k_schema_name, k_schema_major, k_schema_minor);
+  write_text(file, "kind", std::string(base::to_string(kind)));
+  const auto [first, end] = run_form().tables_of(kind);
+  for (std::size_t t = first; t < end; ++t)
+    write_table(file, tables, t, kind);
+  write_strings(file, tables.strings);
 }
 
 // --- reading ---
@@ -270,13 +298,14 @@ void check_identity(hid_t file, const std::string& name, FileKind kind) {
 std::string write_image(const Tables& tables, FileKind kind) {
   prepare_hdf5();
   MemoryFile file;
-  write_schema(file.get(), k_schema_name, k_schema_major, k_schema_minor);
-  write_text(file.get(), "kind", std::string(base::to_string(kind)));
-  const auto [first, end] = run_form().tables_of(kind);
-  for (std::size_t t = first; t < end; ++t)
-    write_table(file.get(), run_form().tables[t], tables.tables[t], kind);
-  write_strings(file.get(), tables.strings);
+  write_tables(file.get(), tables, kind);
   return file.close();
+}
+
+void write_run_file(const std::filesystem::path& path, const Tables& tables) {
+  Hdf5File file = create_hdf5_file(path);
+  write_tables(file.get(), tables, FileKind::run);
+  file.close(path.string());
 }
 
 Tables read_outline(const std::filesystem::path& path, FileKind kind,

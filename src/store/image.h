@@ -8,13 +8,17 @@
 #include <functional>
 #include <string>
 
-// Converts tables to the bytes of an HDF5 file and back. HDF5 itself never writes to a disk: it
-// works in memory, and we write the bytes. So a full disk or a kill cannot interrupt it in the
-// middle of a change.
+// Converts tables to an HDF5 file and back.
 namespace ncclprobe::store {
 
-// Throws Exception (failed).
+// The file's bytes. HDF5 works in memory, so no full disk can interrupt it. Throws Exception
+// (failed).
 std::string write_image(const Tables& tables, FileKind kind);
+
+// Writes a run file to the disk, for tables that are too large for memory. Throws Exception
+// (failed, io). HDF5 is unusable in a process in which a write failed, so run it in a child
+// (file_making.h).
+void write_run_file(const std::filesystem::path& path, const Tables& tables);
 
 // Reads the tables of a file without the values of large columns. Those stay in the file until they
 // are needed, and are read without HDF5 (column_reader.h). Throws Exception: protocol (not

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "store/scratch_file.h"
 #include "store/sort_order.h"
 #include "store/trace_format.h"
 

@@ -11,6 +11,7 @@
 #include "store/run_parts.h"
 #include "store/run_records.h"
 #include "store/trace_parts.h"
+#include "store/trial_stream.h"
 
 #include <algorithm>
 
@@ -186,24 +187,16 @@ Result<void> write_part(const fs::path& run_file, const model::TrialRecord& tria
 }
 
 Result<model::Run> read_run(const fs::path& run_file) {
-  std::error_code ignored;
-  const bool folded_before = fs::exists(run_file, ignored);
-  auto gathered = gather(run_file);
-  // Its writer folded it while we were reading the parts, and is removing them.
-  if (!folded_before && fs::exists(run_file, ignored))
-    gathered = gather(run_file);
-  if (!gathered)
-    return fail(std::move(gathered.error()));
-  for (const std::string& damaged : gathered->damaged)
-    spdlog::warn("{}: left out the damaged {}", run_file.string(), damaged);
-  try {
-    model::Run run{header_from(gathered->tables), trials_from(gathered->tables)};
-    std::ranges::stable_sort(run.trials, {},
-                             [](const model::TrialRecord& trial) { return trial.spec.id; });
-    return run;
-  } catch (const std::exception& error) {
-    return fail(Errc::protocol, "{} is damaged: {}", run_file.string(), error.what());
-  }
+  model::Run run;
+  TrialSink sink;
+  sink.begin = [&](model::RunHeader header, std::size_t trials) {
+    run = {std::move(header), std::vector<model::TrialRecord>(trials)};
+  };
+  sink.take = [&](std::size_t index, model::TrialRecord trial) {
+    run.trials[index] = std::move(trial);
+  };
+  NCCLPROBE_TRY(read_trials(run_file, sink));
+  return run;
 }
 
 } // namespace ncclprobe::store

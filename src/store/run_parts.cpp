@@ -9,7 +9,6 @@
 #include "store/run_records.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 namespace ncclprobe::store {
@@ -33,8 +32,7 @@ Result<std::vector<fs::path>> list_trial_parts(const fs::path& run_file) {
   return paths;
 }
 
-Result<void> store_image(const fs::path& path, const Tables& tables, FileKind kind,
-                         const fs::path& workshop) {
+Result<void> store_image(const fs::path& path, const Tables& tables, FileKind kind) {
   std::string image;
   try {
     image = write_image(tables, kind);
@@ -43,7 +41,7 @@ Result<void> store_image(const fs::path& path, const Tables& tables, FileKind ki
   } catch (const std::exception& error) {
     return fail(Errc::failed, "cannot make {}: {}", path.string(), error.what());
   }
-  auto written = base::write_file_atomically(path, image, workshop);
+  auto written = base::write_file_atomically(path, image);
   if (!written && written.error().code == Errc::not_found)
     written.error().code = Errc::io;
   return written;
@@ -51,49 +49,35 @@ Result<void> store_image(const fs::path& path, const Tables& tables, FileKind ki
 
 namespace {
 
-// The trials in the run file; read only if a part holds one of them too.
-class FoldedTrials {
+// The trials of one file, read one at a time.
+class TrialsOfFile {
 public:
-  explicit FoldedTrials(const Tables& tables) : tables_(tables) {
-    for (std::int32_t id : trial_ids(tables))
-      ids_.insert(id);
-  }
-  bool contains(std::int32_t id) const { return ids_.contains(id); }
-  bool equal(const model::TrialRecord& trial) {
-    if (records_.empty())
-      for (model::TrialRecord& one : trials_from(tables_))
-        records_.emplace(one.spec.id, std::move(one));
-    return records_.at(trial.spec.id) == trial;
+  explicit TrialsOfFile(const Tables& tables)
+      : children_(child_rows(tables, FileKind::trial)), reader_(tables, children_),
+        ids_(trial_ids(tables)) {}
+  const std::vector<std::int32_t>& ids() const { return ids_; }
+  bool contains(std::int32_t id) const { return std::ranges::find(ids_, id) != ids_.end(); }
+  model::TrialRecord read(std::int32_t id) {
+    return reader_.read(static_cast<std::uint64_t>(std::ranges::find(ids_, id) - ids_.begin()));
   }
 
 private:
-  const Tables& tables_;
-  std::set<std::int32_t> ids_;
-  std::map<std::int32_t, model::TrialRecord> records_;
+  ChildRows children_;
+  TrialReader reader_;
+  std::vector<std::int32_t> ids_;
 };
 
 // True if this part holds anything that the run file does not hold already; also returns the ids
 // that it replaces.
-bool brings_news(const Tables& part, FoldedTrials& folded, std::set<std::int32_t>& replaced) {
-  if (std::ranges::none_of(trial_ids(part), [&](std::int32_t id) { return folded.contains(id); }))
+bool brings_news(TrialsOfFile& part, TrialsOfFile& folded, std::set<std::int32_t>& replaced) {
+  if (std::ranges::none_of(part.ids(), [&](std::int32_t id) { return folded.contains(id); }))
     return true;
-  std::vector<model::TrialRecord> trials = trials_from(part);
-  if (std::ranges::all_of(trials, [&](const model::TrialRecord& trial) {
-        return folded.contains(trial.spec.id) && folded.equal(trial);
+  if (std::ranges::all_of(part.ids(), [&](std::int32_t id) {
+        return folded.contains(id) && folded.read(id) == part.read(id);
       }))
     return false; // a fold was killed after its rename
-  for (const model::TrialRecord& trial : trials)
-    replaced.insert(trial.spec.id);
+  replaced.insert(part.ids().begin(), part.ids().end());
   return true;
-}
-
-// `tables` without the trials that were replaced, and with another header.
-Tables rebuilt(const Tables& tables, const model::RunHeader& header,
-               const std::set<std::int32_t>& replaced) {
-  Tables whole;
-  add_header(whole, header);
-  append_trials(whole, tables, replaced);
-  return whole;
 }
 
 } // namespace
@@ -140,44 +124,44 @@ Result<RunFiles> run_files(const fs::path& run_file) {
 
 Result<Gathered> gather(const fs::path& run_file) {
   NCCLPROBE_TRY_ASSIGN(const RunFiles files, run_files(run_file));
-  std::vector<Result<Tables>> read = read_guarded(files.files);
-  if (!read[0]) {
-    if (files.header_beside && read[0].error().code == Errc::protocol)
-      return fail(with_advice_of_name(std::move(read[0].error()), run_file));
-    return fail(std::move(read[0].error()));
+  const std::vector<Result<void>> checks = check_guarded(files.files);
+  if (!checks[0]) {
+    if (files.header_beside && checks[0].error().code == Errc::protocol)
+      return fail(with_advice_of_name(checks[0].error(), run_file));
+    return fail(checks[0].error());
   }
-  Gathered run{.tables = std::move(*read[0])};
+  Gathered run;
   try {
-    FoldedTrials folded_trials(run.tables);
-    std::set<std::int32_t> replaced;
-    std::vector<Tables*> news;
+    NCCLPROBE_TRY_ASSIGN(const Tables first, outline_of(files.files[0]));
+    TrialsOfFile folded(first);
+    run.header = header_from(first);
+    if (files.folded)
+      run.folded = {files.files[0], {}};
     for (std::size_t i = 1; i <= files.parts; ++i) {
-      Result<Tables>& part = read[i];
-      const fs::path& path = files.files[i].path;
-      if (part) {
-        run.parts.push_back(path);
-        if (brings_news(*part, folded_trials, replaced))
-          news.push_back(&*part);
-      } else if (part.error().code == Errc::unavailable) { // it was not read
-        return fail(std::move(part.error()));
-      } else if (part.error().code != Errc::not_found) { // otherwise its writer has just folded it
+      const FileToRead& part = files.files[i];
+      if (checks[i]) {
+        run.parts.push_back(part.path);
+        if (run.folded) {
+          NCCLPROBE_TRY_ASSIGN(const Tables tables, outline_of(part));
+          TrialsOfFile trials(tables);
+          if (!brings_news(trials, folded, run.folded->replaced))
+            continue;
+        }
+        run.news.push_back(part);
+      } else if (checks[i].error().code == Errc::unavailable) { // it was not read
+        return fail(checks[i].error());
+      } else if (checks[i].error().code !=
+                 Errc::not_found) { // otherwise its writer has just folded it
         run.damaged.push_back(
-            fmt::format("{}: {}", path.filename().string(), part.error().message));
+            fmt::format("{}: {}", part.path.filename().string(), checks[i].error().message));
       }
     }
-    model::RunHeader newest = header_from(run.tables);
-    if (files.header_beside && read.back()) {
-      model::RunHeader beside = header_from(*read.back());
-      NCCLPROBE_TRY(check_same_run(run_file, newest, beside));
-      run.new_header = beside != newest;
-      newest = std::move(beside);
-    }
-    if (run.new_header || !replaced.empty())
-      run.tables = rebuilt(run.tables, newest, replaced);
-    for (Tables* part : news) {
-      append_trials(run.tables, *part);
-      run.new_trials += static_cast<int>(trial_ids(*part).size());
-      *part = Tables(); // frees memory: large runs must not be held twice
+    if (files.header_beside && checks.back()) {
+      NCCLPROBE_TRY_ASSIGN(const Tables tables, outline_of(files.files.back()));
+      model::RunHeader beside = header_from(tables);
+      NCCLPROBE_TRY(check_same_run(run_file, run.header, beside));
+      run.new_header = beside != run.header;
+      run.header = std::move(beside);
     }
   } catch (const std::exception& damage) {
     return fail(Errc::protocol, "{} is damaged: {}", run_file.string(), damage.what());

@@ -6,7 +6,10 @@
 #include "model/run.h"
 #include "store/guarded_read.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <vector>
 
 // What lies in the parts folder and beside it.
@@ -21,10 +24,8 @@ std::filesystem::path trial_path(const std::filesystem::path& run_file, int tria
 // "trial-*.h5" in the parts folder, by name; empty if there is no folder. Errors: io.
 Result<std::vector<std::filesystem::path>> list_trial_parts(const std::filesystem::path& run_file);
 
-// write_image() as a file, atomically; leaves nothing behind when it fails. `workshop`: where it is
-// made (base::AtomicFile). Errors: io, failed.
-Result<void> store_image(const std::filesystem::path& path, const Tables& tables, FileKind kind,
-                         const std::filesystem::path& workshop = {});
+// write_image() as a file, atomically; leaves nothing behind when it fails. Errors: io, failed.
+Result<void> store_image(const std::filesystem::path& path, const Tables& tables, FileKind kind);
 
 // The files of a run: the run file, or else the header; the parts; then the header beside a run
 // file.
@@ -44,14 +45,21 @@ Result<void> check_same_run(const std::filesystem::path& run_file, const model::
 // Says what to do about a file that has the run file's name and is not of the run.
 Error with_advice_of_name(Error error, const std::filesystem::path& run_file);
 
-// All that is known of a run: the run file if there is one, and header and parts beside it. Files
-// beside the run file are as new or newer (of a resumed run), and take precedence.
+// A file, and which of its trials others replace, by id.
+struct SourceOfTrials {
+  FileToRead file;
+  std::set<std::int32_t> replaced;
+};
+
+// Where all that is known of a run is: in the run file if there is one, and in header and parts
+// beside it. Files beside the run file are as new or newer (of a resumed run), and take precedence.
 struct Gathered {
-  Tables tables;
-  std::vector<std::filesystem::path> parts; // all of them are in `tables`
-  int new_trials = 0;               // trials from parts that the run file lacks or has differently
-  bool new_header = false;          // the header differs from the run file's
-  std::vector<std::string> damaged; // "trial-000007.h5: reason"
+  model::RunHeader header;
+  bool new_header = false;              // it differs from the run file's
+  std::optional<SourceOfTrials> folded; // the run file
+  std::vector<FileToRead> news; // parts that bring what the run file lacks or has differently
+  std::vector<std::filesystem::path> parts; // all that can be read
+  std::vector<std::string> damaged;         // "trial-000007.h5: reason"
 };
 // Errors: not_found, protocol, io, invalid_argument (files of two runs).
 Result<Gathered> gather(const std::filesystem::path& run_file);

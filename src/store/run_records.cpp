@@ -48,13 +48,13 @@ model::TrialRecord TrialReader::read(std::uint64_t row, std::uint64_t most_bytes
   return trial;
 }
 
-std::vector<model::TrialRecord> trials_from(const Tables& tables) {
-  const ChildRows children = child_rows(tables, FileKind::trial);
-  TrialReader reader(tables, children);
-  std::vector<model::TrialRecord> trials;
-  for (std::uint64_t row = 0; row < tables.tables[run_form().trials].rows; ++row)
-    trials.push_back(reader.read(row));
-  return trials;
+std::map<std::int32_t, model::TraceLevel> trace_levels(const Tables& tables) {
+  const std::vector<std::int32_t> ids = trial_ids(tables);
+  const std::vector<std::byte> levels = trial_column(tables, "trace");
+  std::map<std::int32_t, model::TraceLevel> by_id;
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    by_id.emplace(ids[i], static_cast<model::TraceLevel>(levels[i]));
+  return by_id;
 }
 
 } // namespace ncclprobe::store

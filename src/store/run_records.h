@@ -5,7 +5,8 @@
 #include "model/run.h"
 #include "store/record_reader.h"
 
-#include <vector>
+#include <cstdint>
+#include <map>
 
 // Converts the model's values to tables and back. All functions throw Exception.
 namespace ncclprobe::store {
@@ -28,7 +29,7 @@ private:
   RecordReader reader_;
 };
 
-// All of them, in the order of the rows.
-std::vector<model::TrialRecord> trials_from(const Tables& tables);
+// How each trial was traced, by id.
+std::map<std::int32_t, model::TraceLevel> trace_levels(const Tables& tables);
 
 } // namespace ncclprobe::store

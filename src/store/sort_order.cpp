@@ -3,14 +3,8 @@
 
 #include "store/sort_order.h"
 
-#include "base/error.h"
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
-#include <unistd.h>
 
 namespace ncclprobe::store {
 namespace {
@@ -48,38 +42,6 @@ std::vector<std::uint32_t> sort_order(std::span<const std::uint64_t> keys) {
   std::vector<std::uint32_t> order(keys.size());
   std::ranges::transform(items, order.begin(), &Item::position);
   return order;
-}
-
-void ScratchFile::append(std::span<const std::byte> bytes) {
-  if (!fd_) {
-    std::string name = (folder_ / ".sorting-XXXXXX").string();
-    fd_ = base::Fd(::mkostemp(name.data(), O_CLOEXEC));
-    if (!fd_)
-      raise(Errc::io, "cannot create {}: {}", name, std::strerror(errno));
-    ::unlink(name.c_str());
-  }
-  while (!bytes.empty()) {
-    ssize_t written = ::write(fd_.get(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written < 0)
-      raise(Errc::io, "cannot write a scratch file in {}: {}", folder_.string(),
-            std::strerror(errno));
-    bytes = bytes.subspan(written);
-  }
-}
-
-void ScratchFile::read(std::uint64_t at, std::span<std::byte> bytes) const {
-  while (!bytes.empty()) {
-    ssize_t count = ::pread(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count <= 0)
-      raise(Errc::io, "cannot read a scratch file in {}: {}", folder_.string(),
-            count < 0 ? std::strerror(errno) : "it is too short");
-    at += static_cast<std::uint64_t>(count);
-    bytes = bytes.subspan(count);
-  }
 }
 
 } // namespace ncclprobe::store

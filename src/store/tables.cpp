@@ -12,11 +12,20 @@ namespace ncclprobe::store {
 namespace {
 
 constexpr std::uint32_t k_no_number = UINT32_MAX;
-constexpr std::size_t k_numbers_at_once = 65'536;
+constexpr std::size_t k_rows_of_slice = 65'536;
+constexpr std::size_t k_most_in_memory = 1 << 20; // of a column, if there is a scratch file
 
 void append(std::vector<std::byte>& values, const void* more, std::size_t bytes) {
   const auto* first = static_cast<const std::byte*>(more);
   values.insert(values.end(), first, first + bytes);
+}
+
+// Once a column has taken up its share of the memory, its values go to the scratch file.
+void make_room(Tables& tables, ColumnSource& column) {
+  if (!tables.scratch || column.values.size() < k_most_in_memory)
+    return;
+  column.set_aside.push_back({tables.scratch->append(column.values), column.values.size()});
+  column.values.clear();
 }
 
 // Adds `count` contiguous records. Their rows have been counted, but not their parents' numbers.
@@ -55,13 +64,6 @@ void add_records(Tables& tables, const RecordForm& form, std::size_t number, con
   }
 }
 
-// The value of a column in one row; the column is in memory.
-std::uint32_t number_at(const ColumnSource& column, std::uint64_t row) {
-  std::uint32_t number = 0;
-  std::memcpy(&number, column.values.data() + row * sizeof number, sizeof number);
-  return number;
-}
-
 // Translates the numbers of another file's texts.
 class TextNumbers {
 public:
@@ -81,30 +83,124 @@ private:
   std::vector<std::uint32_t> numbers_;
 };
 
-// Calls visit(column, first row, numbers) for slices of a column of rows or texts.
+// Calls visit(first row, count) for all rows, some at a time.
 template <typename Visit>
-void for_each_slice(const ColumnSource& column, std::uint64_t rows, int fd, Visit visit) {
-  ColumnReader reader(fd, column);
-  std::vector<std::uint32_t> numbers;
-  for (std::uint64_t row = 0; row < rows; row += numbers.size()) {
-    numbers.resize(std::min<std::uint64_t>(k_numbers_at_once, rows - row));
-    reader.read(row, std::as_writable_bytes(std::span(numbers)), sizeof numbers[0]);
-    visit(row, numbers);
-  }
+void for_each_slice(std::uint64_t rows, Visit visit) {
+  for (std::uint64_t row = 0; row < rows; row += k_rows_of_slice)
+    visit(row, static_cast<std::size_t>(std::min<std::uint64_t>(k_rows_of_slice, rows - row)));
 }
 
-void check_texts(const TableForm& form, const Table& table, const Strings& strings) {
-  for (std::size_t c = 0; c < form.columns.size(); ++c) {
-    const ColumnForm& column = form.columns[c];
-    if (column.holds == ColumnForm::Holds::texts)
-      for_each_slice(table.columns[c], table.rows, -1, [&](std::uint64_t, const auto& numbers) {
-        for (std::uint32_t number : numbers)
-          if (number >= strings.size() && !(column.missing && number == *column.missing))
-            raise(Errc::failed, "/{}/{} points to text {} of {}", form.name, column.name, number,
-                  strings.size());
-      });
-  }
+std::uint32_t number_at(std::span<const std::byte> numbers, std::size_t i) {
+  std::uint32_t number = 0;
+  std::memcpy(&number, numbers.data() + i * sizeof number, sizeof number);
+  return number;
 }
+
+// `slice`: numbers of texts.
+void check_texts(const TableForm& form, const ColumnForm& column, const Strings& strings,
+                 std::span<const std::byte> slice) {
+  for (std::size_t i = 0; i < slice.size() / sizeof(std::uint32_t); ++i)
+    if (const std::uint32_t number = number_at(slice, i);
+        number >= strings.size() && !(column.missing && number == *column.missing))
+      raise(Errc::failed, "/{}/{} points to text {} of {}", form.name, column.name, number,
+            strings.size());
+}
+
+bool has_children(std::size_t table) {
+  return std::ranges::any_of(run_form().tables,
+                             [&](const TableForm& one) { return one.parent == table; });
+}
+
+// Appends the trials of one file to a run, table by table.
+class TrialAppender {
+public:
+  TrialAppender(Tables& run, const Tables& part, const std::set<std::int32_t>& left_out)
+      : run_(&run), part_(&part), left_out_(&left_out), fd_(open_columns(part.file)),
+        new_text_(part.strings, run.strings), ids_(trial_ids(part)),
+        new_rows_(run_form().tables.size()) {}
+
+  // Parents first.
+  void append_table(std::size_t number) {
+    const std::vector<ColumnForm>& columns = run_form().tables[number].columns;
+    const Table& from = part_->tables[number];
+    Table& to = run_->tables[number];
+    std::vector<std::uint32_t>& new_rows = new_rows_[number];
+    if (has_children(number))
+      new_rows.assign(from.rows, k_no_number);
+    std::vector<ColumnReader> readers;
+    for (const ColumnSource& column : from.columns)
+      readers.emplace_back(fd_.get(), column);
+    std::vector<std::byte> slice;
+    for_each_slice(from.rows, [&](std::uint64_t first, std::size_t count) {
+      const std::vector<std::size_t> kept = kept_rows(number, readers.front(), first, count);
+      for (std::size_t c = 0; c < columns.size(); ++c) {
+        const std::size_t bytes = bytes_of(columns[c].number);
+        slice.resize(count * bytes);
+        readers[c].read(first, slice, bytes);
+        keep_only(slice, kept, bytes);
+        renumber(number, columns[c], slice);
+        append(to.columns[c].values, slice.data(), slice.size());
+        make_room(*run_, to.columns[c]);
+      }
+      for (std::size_t i = 0; !new_rows.empty() && i < kept.size(); ++i)
+        new_rows[first + kept[i]] = static_cast<std::uint32_t>(to.rows + i);
+      to.rows += kept.size();
+    });
+  }
+
+private:
+  // Of `count` rows from `first` on, those whose trial is not left out, counted from `first`.
+  std::vector<std::size_t> kept_rows(std::size_t table, ColumnReader& parents, std::uint64_t first,
+                                     std::size_t count) {
+    std::vector<std::size_t> kept;
+    if (table == run_form().trials) {
+      for (std::size_t i = 0; i < count; ++i)
+        if (!left_out_->contains(ids_[first + i]))
+          kept.push_back(i);
+      return kept;
+    }
+    std::vector<std::byte> numbers(count * sizeof(std::uint32_t));
+    parents.read(first, numbers, sizeof(std::uint32_t));
+    for (std::size_t i = 0; i < count; ++i)
+      if (new_row(table, number_at(numbers, i)) != k_no_number)
+        kept.push_back(i);
+    return kept;
+  }
+
+  std::uint32_t new_row(std::size_t table, std::uint32_t parent) const {
+    return new_rows_[*run_form().tables[table].parent].at(parent);
+  }
+
+  static void keep_only(std::vector<std::byte>& values, const std::vector<std::size_t>& kept,
+                        std::size_t bytes) {
+    if (kept.size() * bytes == values.size())
+      return;
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      std::memmove(values.data() + i * bytes, values.data() + kept[i] * bytes, bytes);
+    values.resize(kept.size() * bytes);
+  }
+
+  void renumber(std::size_t table, const ColumnForm& column, std::span<std::byte> values) {
+    if (column.holds == ColumnForm::Holds::numbers)
+      return;
+    for (std::size_t i = 0; i < values.size() / sizeof(std::uint32_t); ++i) {
+      std::uint32_t number = number_at(values, i);
+      if (column.holds == ColumnForm::Holds::parent)
+        number = new_row(table, number);
+      else if (!column.missing || number != *column.missing)
+        number = new_text_(number);
+      std::memcpy(values.data() + i * sizeof number, &number, sizeof number);
+    }
+  }
+
+  Tables* run_;
+  const Tables* part_;
+  const std::set<std::int32_t>* left_out_;
+  base::Fd fd_;
+  TextNumbers new_text_;
+  std::vector<std::int32_t> ids_;
+  std::vector<std::vector<std::uint32_t>> new_rows_; // by table, if it has children, and old row
+};
 
 } // namespace
 
@@ -119,80 +215,59 @@ void add_record(Tables& tables, const RecordForm& form, std::size_t table, const
 }
 
 void append_trials(Tables& run, const Tables& part, const std::set<std::int32_t>& left_out) {
+  TrialAppender appender(run, part, left_out);
+  for (std::size_t t = run_form().trials; t < run_form().tables.size(); ++t)
+    appender.append_table(t);
+}
+
+std::vector<std::byte> trial_column(const Tables& tables, std::string_view name) {
   const RunForm& form = run_form();
-  TextNumbers new_text(part.strings, run.strings);
-  std::vector<std::vector<std::uint32_t>> new_rows(form.tables.size()); // by table and old row
-  const std::vector<std::int32_t> ids = trial_ids(part);
-  for (std::size_t t = form.trials; t < form.tables.size(); ++t) {
-    const Table& from = part.tables[t];
-    Table& to = run.tables[t];
-    auto stays = [&](std::uint64_t row) {
-      return t == form.trials
-                 ? !left_out.contains(ids[row])
-                 : new_rows[*form.tables[t].parent][number_at(from.columns[0], row)] != k_no_number;
-    };
-    new_rows[t].assign(from.rows, k_no_number);
-    std::vector<std::uint64_t> rows;
-    for (std::uint64_t row = 0; row < from.rows; ++row)
-      if (stays(row)) {
-        new_rows[t][row] = static_cast<std::uint32_t>(to.rows + rows.size());
-        rows.push_back(row);
-      }
-    to.rows += rows.size();
-    for (std::size_t c = 0; c < form.tables[t].columns.size(); ++c) {
-      const ColumnForm& column = form.tables[t].columns[c];
-      const ColumnSource& old = from.columns[c];
-      std::vector<std::byte>& values = to.columns[c].values;
-      const std::size_t bytes = bytes_of(column.number);
-      if (column.holds == ColumnForm::Holds::numbers && rows.size() == from.rows) {
-        append(values, old.values.data(), old.values.size());
-        continue;
-      }
-      for (std::uint64_t row : rows) {
-        if (column.holds == ColumnForm::Holds::numbers) {
-          append(values, old.values.data() + row * bytes, bytes);
-          continue;
-        }
-        std::uint32_t number = number_at(old, row);
-        if (column.holds == ColumnForm::Holds::parent)
-          number = new_rows[*form.tables[t].parent][number];
-        else if (!column.missing || number != *column.missing)
-          number = new_text(number);
-        append(values, &number, sizeof number);
-      }
-    }
-  }
+  const Table& trials = tables.tables[form.trials];
+  const std::size_t column = form.column(form.trials, name);
+  const std::size_t bytes = bytes_of(form.tables[form.trials].columns[column].number);
+  std::vector<std::byte> values(trials.rows * bytes);
+  const base::Fd fd = open_columns(tables.file);
+  ColumnReader(fd.get(), trials.columns[column]).read(0, values, bytes);
+  return values;
 }
 
 std::vector<std::int32_t> trial_ids(const Tables& tables) {
-  const RunForm& form = run_form();
-  const Table& trials = tables.tables[form.trials];
-  std::vector<std::int32_t> ids(trials.rows);
-  const base::Fd fd = open_columns(tables.file);
-  ColumnReader(fd.get(), trials.columns[form.column(form.trials, "id")])
-      .read(0, std::as_writable_bytes(std::span(ids)), sizeof ids[0]);
+  const std::vector<std::byte> values = trial_column(tables, "id");
+  std::vector<std::int32_t> ids(values.size() / sizeof(std::int32_t));
+  std::memcpy(ids.data(), values.data(), values.size());
   return ids;
 }
 
-void load_all(Tables& tables, FileKind kind, std::uint64_t most_bytes) {
+void for_each_piece(const Tables& tables, const ColumnSource& column,
+                    const std::function<void(std::span<const std::byte>)>& visit) {
+  std::vector<std::byte> piece;
+  for (const SetAside& aside : column.set_aside) {
+    piece.resize(aside.bytes);
+    tables.scratch->read(aside.at, piece);
+    visit(piece);
+  }
+  visit(column.values);
+}
+
+void check_values(const Tables& tables, FileKind kind, const std::function<void()>& progress) {
   const std::vector<TableForm>& forms = run_form().tables;
   const base::Fd fd = open_columns(tables.file);
-  for (std::size_t t = 0; t < forms.size(); ++t) {
-    Table& table = tables.tables[t];
-    for (std::size_t c = 0; c < forms[t].columns.size(); ++c) {
-      const std::size_t value_bytes = bytes_of(forms[t].columns[c].number);
-      const std::uint64_t bytes = table.rows * value_bytes;
-      if (bytes > most_bytes)
-        raise(Errc::failed, "it asks for more memory than such a file may");
-      most_bytes -= bytes;
-      ColumnSource loaded;
-      loaded.values.resize(bytes);
-      ColumnReader(fd.get(), table.columns[c]).read(0, loaded.values, value_bytes);
-      table.columns[c] = std::move(loaded);
+  const auto [begin, end] = run_form().tables_of(kind);
+  std::vector<std::byte> slice;
+  for (std::size_t t = begin; t < end; ++t) {
+    const Table& table = tables.tables[t];
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      const ColumnForm& column = forms[t].columns[c];
+      ColumnReader reader(fd.get(), table.columns[c]);
+      for_each_slice(table.rows, [&](std::uint64_t first, std::size_t count) {
+        slice.resize(count * bytes_of(column.number));
+        reader.read(first, slice, bytes_of(column.number));
+        if (column.holds == ColumnForm::Holds::texts)
+          check_texts(forms[t], column, tables.strings, slice);
+        progress();
+      });
     }
-    check_texts(forms[t], table, tables.strings);
   }
-  tables.file.clear();
   child_rows(tables, kind);
 }
 
@@ -210,18 +285,21 @@ ChildRows child_rows(const Tables& tables, FileKind kind) {
     }
     const TableForm& parent = forms[*forms[t].parent];
     const std::uint64_t parents = tables.tables[*forms[t].parent].rows;
-    for_each_slice(
-        table.columns[0], table.rows, fd.get(), [&](std::uint64_t first, const auto& numbers) {
-          for (std::size_t i = 0; i < numbers.size(); ++i) {
-            if (numbers[i] >= parents)
-              raise(Errc::failed, "/{}/{} points to row {} of {}", forms[t].name,
-                    forms[t].columns[0].name, numbers[i], parents);
-            if (numbers[i] + 1 < starts.size())
-              raise(Errc::failed, "/{} is not in the order of /{}", forms[t].name, parent.name);
-            while (starts.size() <= numbers[i])
-              starts.push_back(first + i);
-          }
-        });
+    ColumnReader reader(fd.get(), table.columns[0]);
+    std::vector<std::uint32_t> numbers;
+    for_each_slice(table.rows, [&](std::uint64_t first, std::size_t count) {
+      numbers.resize(count);
+      reader.read(first, std::as_writable_bytes(std::span(numbers)), sizeof numbers[0]);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (numbers[i] >= parents)
+          raise(Errc::failed, "/{}/{} points to row {} of {}", forms[t].name,
+                forms[t].columns[0].name, numbers[i], parents);
+        if (numbers[i] + 1 < starts.size())
+          raise(Errc::failed, "/{} is not in the order of /{}", forms[t].name, parent.name);
+        while (starts.size() <= numbers[i])
+          starts.push_back(first + i);
+      }
+    });
     starts.resize(parents + 1, table.rows);
   }
   return all;

@@ -4,11 +4,16 @@
 
 #include "store/column_reader.h"
 #include "store/run_form.h"
+#include "store/scratch_file.h"
 #include "store/strings.h"
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <set>
+#include <span>
+#include <string_view>
 #include <vector>
 
 // A run file's content, column by column, independent of HDF5.
@@ -25,6 +30,8 @@ struct Tables {
   Strings strings;
   std::vector<Table> tables;  // by their number in run_form()
   std::filesystem::path file; // the file with the columns that are not in memory; empty: all are
+  // Takes what large columns have too much for memory while they are put together.
+  std::optional<ScratchFile> scratch;
 };
 
 // Adds the record at `record`, and the rows of its lists. Throws Exception (invalid_argument)
@@ -32,15 +39,22 @@ struct Tables {
 void add_record(Tables& tables, const RecordForm& form, std::size_t table, const void* record);
 
 // Appends the trials of `part` to `run`, with rows and texts renumbered, except those whose id is
-// in `left_out`. All columns are in memory.
+// in `left_out`. Of columns of `part` that are in its file, only some rows are in memory at once.
+// Throws Exception.
 void append_trials(Tables& run, const Tables& part, const std::set<std::int32_t>& left_out = {});
 
+// The values of a column of /trials, in the order of the rows. Throws Exception.
+std::vector<std::byte> trial_column(const Tables& tables, std::string_view name);
 // The id of each trial, in the order of the rows.
 std::vector<std::int32_t> trial_ids(const Tables& tables);
 
-// Reads the columns that are not in memory. Throws Exception: failed if that exceeds
-// `most_bytes`, or if a row or text does not exist; io; protocol.
-void load_all(Tables& tables, FileKind kind, std::uint64_t most_bytes);
+// Calls visit(some values) for all values of a column that was put together, in their order.
+void for_each_piece(const Tables& tables, const ColumnSource& column,
+                    const std::function<void(std::span<const std::byte>)>& visit);
+
+// Reads all values once, and calls `progress` in between. Throws Exception: failed if a row or text
+// does not exist; io; protocol.
+void check_values(const Tables& tables, FileKind kind, const std::function<void()>& progress);
 
 // For each table: the first child row of each row of its parent, and at the end the number of rows.
 using ChildRows = std::vector<std::vector<std::uint64_t>>;

@@ -8,9 +8,7 @@
 
 namespace ncclprobe::store {
 
-// Calls make(file) in a child with the path of an open, empty file for HDF5 to write, and renames
-// that file to `target`. Leaves nothing behind after a failure. `workshop`: where it is made
-// (base::AtomicFile).
+// make_file() for what reports on a trace.
 Result<TraceReport>
 make_trace_file(const std::filesystem::path& target, const std::filesystem::path& workshop,
                 const std::function<Result<TraceReport>(const std::filesystem::path&)>& make,

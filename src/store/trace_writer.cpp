@@ -8,18 +8,6 @@
 namespace ncclprobe::store {
 namespace {
 
-// The 1.10 format has checksums for all metadata. The file is not locked: file systems without
-// locks would refuse, and no other process knows its name.
-Hdf5File create_file(const std::filesystem::path& path) {
-  prepare_hdf5();
-  Hdf5Properties access(H5Pcreate(H5P_FILE_ACCESS), "H5Pcreate", "file access");
-  check_hdf5(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110),
-             "H5Pset_libver_bounds", "1.10");
-  check_hdf5(H5Pset_file_locking(access.get(), false, true), "H5Pset_file_locking", "off");
-  return Hdf5File(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), "H5Fcreate",
-                  path.string());
-}
-
 Hdf5Properties chunked(std::uint64_t chunk_rows, std::size_t value_bytes) {
   Hdf5Properties layout(H5Pcreate(H5P_DATASET_CREATE), "H5Pcreate", "dataset");
   check_hdf5(H5Pset_obj_track_times(layout.get(), false), "H5Pset_obj_track_times", "dataset");
@@ -83,7 +71,7 @@ void TraceTableWriter::close() {
 }
 
 TraceWriter::TraceWriter(const std::filesystem::path& file, const TraceIdentity& identity)
-    : file_(create_file(file)), index_(create_group(file_.get(), "index")) {
+    : file_(create_hdf5_file(file)), index_(create_group(file_.get(), "index")) {
   write_schema(file_.get(), k_trace_schema_name, k_trace_schema_major, k_trace_schema_minor);
   write_number<std::int32_t>(file_.get(), "trial", identity.trial);
   write_text(file_.get(), "run_id", identity.run_id);

@@ -93,7 +93,8 @@ void read_tables_guarded_100(benchmark::State& state) {
   auto file = stored_run(folder, 100);
   base::value_or_throw(store::fold(file));
   for (auto _ : state)
-    benchmark::DoNotOptimize(store::read_guarded({{file, store::FileKind::run}})[0]->tables.size());
+    benchmark::DoNotOptimize(
+        store::read_outlines_guarded({{file, store::FileKind::run}})[0]->tables.size());
 }
 
 } // namespace

@@ -31,6 +31,34 @@ store::Tables example_tables() {
   return tables;
 }
 
+void try_to(void (*what)(const store::Tables&), const store::Tables& tables) {
+  try {
+    what(tables);
+  } catch (const std::exception&) {
+  }
+}
+
+// As a report and a fold do.
+void use(const store::Tables& tables) {
+  try_to(
+      [](const store::Tables& run) {
+        (void)store::header_from(run);
+        const auto children = store::child_rows(run, store::FileKind::trial);
+        store::TrialReader reader(run, children);
+        for (std::uint64_t row = 0; row < store::trial_ids(run).size(); ++row)
+          (void)reader.read(row);
+      },
+      tables);
+  try_to([](const store::Tables& run) { store::check_values(run, store::FileKind::run, [] {}); },
+         tables);
+  try_to(
+      [](const store::Tables& run) {
+        store::Tables whole;
+        store::append_trials(whole, run, {1});
+      },
+      tables);
+}
+
 struct Change { // of a value in a column
   std::uint8_t table, column, row, bytes;
   std::uint64_t value;
@@ -66,11 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     undo.push_back(before);
     std::memcpy(at, &change.value, bytes);
   }
-  try {
-    (void)store::header_from(tables);
-    (void)store::trials_from(tables);
-  } catch (const std::exception&) {
-  }
+  use(tables);
   for (auto one = undo.rbegin(); one != undo.rend(); ++one)
     std::memcpy(one->at, &one->value, one->bytes);
   return 0;

@@ -31,13 +31,14 @@ TEST_CASE("a bad file between good ones is told apart") {
   auto part = stored_part(folder);
   REQUIRE(base::write_file_atomically(folder / "bad.h5", "bad"));
 
-  auto results = store::read_guarded({{part, FileKind::trial},
-                                      {folder / "bad.h5", FileKind::trial},
-                                      {folder / "absent.h5", FileKind::trial},
-                                      {part, FileKind::trial}});
+  auto results = store::check_guarded({{part, FileKind::trial},
+                                       {folder / "bad.h5", FileKind::trial},
+                                       {folder / "absent.h5", FileKind::trial},
+                                       {part, FileKind::trial}});
 
   REQUIRE(results[0]);
-  REQUIRE(store::trial_ids(*results[0]) == std::vector<std::int32_t>{0});
+  REQUIRE(store::trial_ids(*store::outline_of({part, FileKind::trial})) ==
+          std::vector<std::int32_t>{0});
   REQUIRE(results[1].error().code == base::Errc::protocol);
   REQUIRE(results[2].error().code == base::Errc::not_found);
   REQUIRE(results[3]);
@@ -74,10 +75,10 @@ TEST_CASE("a file that is not HDF5 is reported without reading it") {
   std::filesystem::copy_file(part, folder / "huge.h5");
   std::filesystem::resize_file(folder / "huge.h5", std::uintmax_t{1} << 40);
 
-  auto results = store::read_guarded({{fifo, FileKind::trial},
-                                      {"/dev/zero", FileKind::trial},
-                                      {folder / "sparse.h5", FileKind::trial},
-                                      {folder / "huge.h5", FileKind::trial}});
+  auto results = store::check_guarded({{fifo, FileKind::trial},
+                                       {"/dev/zero", FileKind::trial},
+                                       {folder / "sparse.h5", FileKind::trial},
+                                       {folder / "huge.h5", FileKind::trial}});
 
   for (const auto& result : results)
     REQUIRE(result.error().code == base::Errc::protocol);
@@ -101,7 +102,7 @@ TEST_CASE("a read that needs more memory than its limit is refused") {
   store::ReadLimits limits;
   limits.memory_bytes = 16 << 20;
 
-  auto results = store::read_guarded(
+  auto results = store::check_guarded(
       {{store::parts_folder(file) / "trial-000000.h5", FileKind::trial}}, limits);
 
   REQUIRE(results[0].error().code == base::Errc::protocol);

@@ -38,7 +38,7 @@ TEST_CASE("no damaged file costs more than two seconds of processor time") {
   const std::vector<store::FileToRead> files{{folder / "bad.h5", store::FileKind::run}};
   const double before = support::cpu_seconds_of_children();
 
-  auto results = store::read_guarded(files);
+  auto results = store::check_guarded(files);
   const double between = support::cpu_seconds_of_children();
   auto outlines = store::read_outlines_guarded(files);
 
@@ -58,7 +58,7 @@ TEST_CASE("no damaged file brings the reading process down") {
     REQUIRE(base::write_file_atomically(files.back().path, support::mutate(good, random)));
   }
 
-  auto results = store::read_guarded(files);
+  auto results = store::check_guarded(files);
 
   int refused = 0;
   int died = 0;
