@@ -20,5 +20,7 @@ bool has_launch_ranks(const model::TrialSpec& spec, int ranks);
 // on the first ranks.
 void number_as_launch(const model::TrialSpec& spec, std::vector<TrialReport>& reports,
                       std::optional<Trouble>& cause);
+// The same for the rows of a cell alone.
+void number_rows_as_launch(const model::TrialSpec& spec, model::CellRecord& record);
 
 } // namespace ncclprobe::launch

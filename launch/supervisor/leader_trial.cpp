@@ -22,6 +22,21 @@ constexpr auto k_settle = 100ms;
 constexpr auto k_report_slack = 15s;
 constexpr auto k_backstop_slack = 30s;
 
+constexpr std::size_t k_most_bytes_of_rows = 16 << 20;
+
+template <typename Rows>
+std::size_t bytes_of(const Rows& rows) {
+  return rows.size() * sizeof(typename Rows::value_type);
+}
+
+void for_each_result(TrialReport& report,
+                     const std::function<void(int, model::CellRecord&)>& visit) {
+  for (WorkerReport& worker : report.workers)
+    for (RankReport& rank : worker.ranks)
+      for (auto& [cell, result] : rank.results)
+        visit(cell, result);
+}
+
 // The weight of what follows from no peer's end.
 constexpr int k_explains_itself = 3;
 
@@ -155,20 +170,42 @@ void LeaderTrial::show_progress() {
 }
 
 void LeaderTrial::on_report(int from, TrialReport report) {
-  for (WorkerReport& worker : report.workers)
-    for (RankReport& rank : worker.ranks)
-      for (auto& [cell, result] : rank.results) { // they wait for thousands of others
-        result.samples.shrink_to_fit();
-        result.conditions.shrink_to_fit();
-        result.marks.shrink_to_fit();
-      }
+  if (!reported_.insert(from).second)
+    return; // it came on another way too
   reports_[from] = std::move(report);
-  reported_.insert(from);
+  bound_memory(reports_[from]);
   over_ = reported_.size() == reports_.size();
   if (members_left_.erase(from) > 0 && members_left_.empty())
     rest_due_ns_ = clock_.in(std::chrono::nanoseconds(spec_.teardown_deadline_ns));
   if (heartbeats_.expecting()) // reports arrive one after the other, and each may take long
     heartbeats_.expect();
+}
+
+void LeaderTrial::bound_memory(TrialReport& newest) {
+  if (rows_)
+    return set_rows_aside(newest);
+  for_each_result(newest, [&](int, model::CellRecord& result) { // it waits for thousands of others
+    result.samples.shrink_to_fit();
+    result.conditions.shrink_to_fit();
+    result.marks.shrink_to_fit();
+    rows_bytes_ += bytes_of(result.samples) + bytes_of(result.conditions) + bytes_of(result.marks);
+  });
+  if (rows_bytes_ < k_most_bytes_of_rows || options_.rows_folder.empty())
+    return;
+  rows_ = std::make_unique<store::TrialRows>(options_.rows_folder);
+  for (TrialReport& report : reports_)
+    set_rows_aside(report);
+}
+
+void LeaderTrial::set_rows_aside(TrialReport& report) {
+  try {
+    for_each_result(report, [&](int cell, model::CellRecord& result) {
+      number_rows_as_launch(spec_, result);
+      rows_->add(cell, result);
+    });
+  } catch (const Exception& error) {
+    on_trouble({.reason = "what the ranks measured cannot be set aside: " + error.error().text()});
+  }
 }
 
 void LeaderTrial::look_at_clock() {
@@ -320,6 +357,8 @@ std::string LeaderTrial::lost_workers() const {
 }
 
 model::TrialRecord LeaderTrial::take_record() {
+  if (rows_)
+    rows_->leave_out(unended_cells(spec_, reports_));
   number_as_launch(spec_, reports_, cause_);
   model::TrialRecord record = make_record(spec_, cause_, std::move(reports_));
   record.started_utc = started_utc_;

@@ -8,9 +8,11 @@
 #include "launch/supervisor/rank_set.h"
 #include "launch/supervisor/supervisor.h"
 #include "launch/supervisor/supervisor_message.h"
+#include "store/trial_rows.h"
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <vector>
@@ -57,7 +59,10 @@ public:
   bool waits_for_exchange() const { return !exchanges_.empty(); }
   // True if something is due that no message will announce.
   bool settling() const { return cause_.has_value() && !stop_sent_; }
+  // If the rows of its cells were too many for memory, the record has none: they are in
+  // take_rows(), which is called after this.
   model::TrialRecord take_record();
+  std::unique_ptr<store::TrialRows> take_rows() { return std::move(rows_); }
 
 private:
   // An exchange, and when the deadlines of all its members end.
@@ -77,6 +82,8 @@ private:
   void cut_off(WorkerPhase phase, const std::set<int>& absent, const char* what);
   std::set<int> absent_from(const OpenExchange& open) const;
   bool all_cut_off() const;
+  void set_rows_aside(TrialReport& report);
+  void bound_memory(TrialReport& newest);
   std::string names_of(const RankSet& supervisors) const;
   RankSet not_reported() const;
 
@@ -104,6 +111,8 @@ private:
   Heartbeats heartbeats_;
   std::set<int> cut_off_; // known to be cut off before the stop
   std::vector<TrialReport> reports_;
+  std::size_t rows_bytes_ = 0;             // of the rows in reports_
+  std::unique_ptr<store::TrialRows> rows_; // once these are too many for memory: all of them
   std::set<int> reported_;
   std::set<int> members_left_; // supervisors with ranks in this trial that have not reported
   std::set<int> finished_;

@@ -305,6 +305,7 @@ Supervisor::~Supervisor() = default;
 model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
                                    std::span<const model::TrialSpec> upcoming) {
   Impl& impl = *impl_;
+  impl.rows.reset();
   impl.take_messages(); // somebody may have been interrupted meanwhile
   model::Outcome refused;
   if (impl.stop_requested || impl.why_no_more)
@@ -349,6 +350,7 @@ model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
   impl.note_losses(present->second);
   bool troubled = present->second.troubled();
   model::TrialRecord record = present->second.take_record();
+  impl.rows = present->second.take_rows();
   int number = present->first;
   impl.leading.erase(present);
   // The teardown failed: the trial that began meanwhile cannot be trusted, and has measured nothing
@@ -358,6 +360,14 @@ model::TrialRecord Supervisor::run(const model::TrialSpec& spec,
   if (traced)
     impl.end_trace(spec, number);
   return record;
+}
+
+void Supervisor::keep_rows_in(std::filesystem::path folder) {
+  impl_->options.rows_folder = std::move(folder);
+}
+
+std::unique_ptr<store::TrialRows> Supervisor::take_rows() {
+  return std::move(impl_->rows);
 }
 
 void Supervisor::release() {

@@ -10,6 +10,7 @@
 #include "model/inventory.h"
 #include "model/record.h"
 #include "model/survey.h"
+#include "store/trial_rows.h"
 
 #include <chrono>
 #include <filesystem>
@@ -76,6 +77,7 @@ struct SupervisorOptions {
       on_trace;
   // Leader only: start the next trial's workers while those of the current one start.
   bool prepare = false;
+  std::filesystem::path rows_folder; // leader only: see keep_rows_in()
   // Time limit of a preparation; the current trial waits for it before it measures.
   std::chrono::milliseconds prepare_patience{20'000};
 };
@@ -101,6 +103,11 @@ public:
   // results. A trial that was not announced, or differs, starts from nothing.
   model::TrialRecord run(const model::TrialSpec& spec,
                          std::span<const model::TrialSpec> upcoming = {});
+  // Leader only: where to put the samples, conditions and marks of a trial's cells if they are too
+  // many for memory. Empty, as at first: they stay in the record all the same.
+  void keep_rows_in(std::filesystem::path folder);
+  // Those of the last trial, if they are not in its record; empty if they are.
+  std::unique_ptr<store::TrialRows> take_rows();
   // Leader only: the run is over.
   void release();
   // All but the leader.

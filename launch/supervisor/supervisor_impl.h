@@ -93,6 +93,7 @@ struct Supervisor::Impl {
   std::int64_t next_bypass_ns = 0;
   std::map<int, LeaderTrial> leading; // by number: the one that run() waits for, the one ahead
   std::optional<model::TrialSpec> announced; // to be prepared for the next number
+  std::unique_ptr<store::TrialRows> rows;    // of the last trial
   std::int64_t last_event_ns = base::monotonic_ns();
 };
 

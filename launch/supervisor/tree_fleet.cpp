@@ -21,6 +21,17 @@ constexpr std::int64_t k_pause_ns = 2'000'000'000;
 // Messages of this many trials before the present one may still be missing somewhere.
 constexpr int k_trials_kept = 2;
 constexpr int k_most_per_pump = 256;
+// Samples of thousands of ranks come in many messages of this size, which nobody has in memory at
+// once.
+constexpr std::size_t k_most_bytes_held = 1 << 20;
+constexpr std::size_t k_most_bytes_per_pump = 4 << 20;
+
+std::size_t bytes_of(const Up& report) {
+  std::size_t bytes = report.bytes.size();
+  for (const auto& [part, ranks] : report.parts)
+    bytes += part.size();
+  return bytes;
+}
 
 void join(Parts& into, Parts& parts) {
   into.merge(parts);
@@ -58,10 +69,12 @@ std::optional<ReceivedMessage> TreeFleet::poll() {
 }
 
 void TreeFleet::pump() {
-  for (int i = 0; i < k_most_per_pump; ++i) {
+  std::size_t bytes = 0;
+  for (int i = 0; i < k_most_per_pump && bytes < k_most_bytes_per_pump; ++i) {
     auto arrived = receive();
     if (!arrived)
       break;
+    bytes += arrived->bytes.size();
     const int from = arrived->from;
     try {
       if (!take(std::move(*arrived)))
@@ -221,6 +234,7 @@ void TreeFleet::deliver(Up report) {
 
 // What a supervisor says later stays behind what it said before, also if others said it earlier.
 void TreeFleet::hold(Up report) {
+  held_bytes_ += bytes_of(report);
   auto same = std::find_if(held_.rbegin(), held_.rend(), [&](const Up& one) {
     return one.from.meets(report.from) ||
            (one.gather == report.gather && one.trial == report.trial && one.bytes == report.bytes);
@@ -242,6 +256,8 @@ void TreeFleet::hold(Up report) {
     due_ns_ = 1; // now
     return;
   }
+  if (held_bytes_ >= k_most_bytes_held)
+    return flush();
   if (due_ns_ != 0)
     return;
   const std::int64_t now = now_ns();
@@ -259,6 +275,7 @@ void TreeFleet::flush_if_due() {
 
 void TreeFleet::flush() {
   due_ns_ = 0;
+  held_bytes_ = 0;
   if (held_.empty())
     return;
   Bundle bundle{std::exchange(held_, {})};

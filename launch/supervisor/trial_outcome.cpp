@@ -7,6 +7,7 @@
 #include "launch/supervisor/autopsy.h"
 
 #include <algorithm>
+#include <map>
 
 namespace ncclprobe::launch {
 namespace {
@@ -172,6 +173,19 @@ Outcome outcome_of(const Trouble& cause, const model::TrialSpec& spec,
           cause.ranks};
 }
 
+std::set<int> unended_cells(const model::TrialSpec& spec, const std::vector<TrialReport>& reports) {
+  std::map<int, int> ranks_of;
+  for_each_rank(reports, [&](const RankReport& rank) {
+    for (const auto& [cell, result] : rank.results)
+      ++ranks_of[cell];
+  });
+  std::set<int> unended;
+  for (int cell = 0; cell < std::ssize(spec.cells); ++cell)
+    if (ranks_of[cell] != spec.ranks)
+      unended.insert(cell);
+  return unended;
+}
+
 model::TrialRecord make_record(const model::TrialSpec& spec, const std::optional<Trouble>& cause,
                                std::vector<TrialReport> reports) {
   model::TrialRecord record;
@@ -188,12 +202,11 @@ model::TrialRecord make_record(const model::TrialSpec& spec, const std::optional
   Outcome ended_by;
   if (cause)
     ended_by = outcome_of(*cause, spec, reports);
+  const std::set<int> unended = unended_cells(spec, reports);
   bool all_ended = true;
   for (int cell = 0; cell < std::ssize(spec.cells); ++cell) {
     model::CellRecord& one = record.cells.emplace_back();
-    bool ended = static_cast<int>(ranks.size()) == spec.ranks &&
-                 std::ranges::all_of(
-                     ranks, [&](const RankReport* rank) { return rank->results.contains(cell); });
+    const bool ended = !unended.contains(cell);
     bool first_unended = !ended && std::exchange(all_ended, false);
     bool interrupted = cause && cause->kind == Trouble::Kind::interrupted;
     if (ended) {

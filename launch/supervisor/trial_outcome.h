@@ -6,6 +6,7 @@
 #include "launch/supervisor/trial_report.h"
 
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace ncclprobe::launch {
@@ -19,6 +20,9 @@ namespace ncclprobe::launch {
 // - After an interruption all cells that had not ended are not_run.
 model::TrialRecord make_record(const model::TrialSpec& spec, const std::optional<Trouble>& cause,
                                std::vector<TrialReport> reports);
+
+// The cells that did not end on all ranks.
+std::set<int> unended_cells(const model::TrialSpec& spec, const std::vector<TrialReport>& reports);
 
 // The cause in one line, with ranks and where they were.
 model::Outcome outcome_of(const Trouble& cause, const model::TrialSpec& spec,

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "base/own_folder.h"
-#include "store/file_making.h"
-#include "store/image.h"
 #include "store/run_file.h"
 #include "store/run_lock.h"
 #include "store/run_parts.h"
@@ -54,14 +52,7 @@ Result<int> write_whole(const fs::path& run_file, const Gathered& run) {
       NCCLPROBE_TRY_ASSIGN(const Tables part, outline_of(one));
       append_trials(whole, part);
     }
-    NCCLPROBE_TRY(make_file(run_file, workshop, [&](const fs::path& file) -> Result<std::string> {
-      try {
-        write_run_file(file, whole);
-        return std::string();
-      } catch (const Exception& error) {
-        return fail(error.error());
-      }
-    }));
+    NCCLPROBE_TRY(store_on_disk(run_file, whole, FileKind::run, workshop));
     return static_cast<int>(trials - before);
   } catch (const Exception& error) {
     return fail(error.error());

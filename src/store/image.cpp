@@ -302,9 +302,9 @@ std::string write_image(const Tables& tables, FileKind kind) {
   return file.close();
 }
 
-void write_run_file(const std::filesystem::path& path, const Tables& tables) {
+void write_on_disk(const std::filesystem::path& path, const Tables& tables, FileKind kind) {
   Hdf5File file = create_hdf5_file(path);
-  write_tables(file.get(), tables, FileKind::run);
+  write_tables(file.get(), tables, kind);
   file.close(path.string());
 }
 

@@ -15,10 +15,10 @@ namespace ncclprobe::store {
 // (failed).
 std::string write_image(const Tables& tables, FileKind kind);
 
-// Writes a run file to the disk, for tables that are too large for memory. Throws Exception
+// Writes a file to the disk, for tables that are too large for memory. Throws Exception
 // (failed, io). HDF5 is unusable in a process in which a write failed, so run it in a child
 // (file_making.h).
-void write_run_file(const std::filesystem::path& path, const Tables& tables);
+void write_on_disk(const std::filesystem::path& path, const Tables& tables, FileKind kind);
 
 // Reads the tables of a file without the values of large columns. Those stay in the file until they
 // are needed, and are read without HDF5 (column_reader.h). Throws Exception: protocol (not

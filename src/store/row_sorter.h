@@ -15,8 +15,17 @@
 
 namespace ncclprobe::store {
 
-// Sorts the rows of one table by begin, and keeps the order of equal ones. A table without times
-// keeps its order. Works in memory up to a number of rows, then with a scratch file.
+template <trace::Timed Row>
+std::uint64_t sort_key(const Row& row) {
+  return begin_ns(row);
+}
+template <typename Row>
+concept Keyed = requires(const Row& row) {
+  sort_key(row);
+};
+
+// Sorts rows by key, those of traces by begin, and keeps the order of equal ones. Rows without a
+// key keep their order. Works in memory up to a number of rows, then with a scratch file.
 template <typename Row>
 class RowSorter {
 public:
@@ -49,25 +58,29 @@ public:
   }
 
 private:
+  // While runs are merged, each has a buffer of its own. So many take as much memory as one run
+  // did.
+  static constexpr std::size_t k_buffers = 128;
+
   struct Run {
     std::uint64_t first_row, rows; // in the scratch file
     std::vector<Row> buffer;
     std::size_t at = 0;
   };
   struct Head {
-    std::uint64_t begin_ns;
+    std::uint64_t key;
     std::size_t run;
     bool operator>(const Head& other) const {
-      return std::pair(begin_ns, run) > std::pair(other.begin_ns, other.run);
+      return std::pair(key, run) > std::pair(other.key, other.run);
     }
   };
 
   template <typename Take>
   void in_order(Take take, std::size_t count) {
     std::vector<std::uint32_t> order;
-    if constexpr (trace::Timed<Row>) {
+    if constexpr (Keyed<Row>) {
       std::vector<std::uint64_t> keys(rows_.size());
-      std::ranges::transform(rows_, keys.begin(), [](const Row& row) { return begin_ns(row); });
+      std::ranges::transform(rows_, keys.begin(), [](const Row& row) { return sort_key(row); });
       order = sort_order(keys);
     }
     std::vector<Row> sorted;
@@ -94,7 +107,7 @@ private:
 
   // False at the end of the run.
   bool refill(Run& run) {
-    std::size_t some = std::min<std::uint64_t>(run.rows, 16'384);
+    std::size_t some = std::min<std::uint64_t>(run.rows, rows_in_memory_ / k_buffers + 1);
     run.buffer.resize(some);
     run.at = 0;
     scratch_.read(run.first_row * sizeof(Row), std::as_writable_bytes(std::span(run.buffer)));
@@ -128,8 +141,8 @@ private:
   }
 
   static std::uint64_t key_of(const Row& row) {
-    if constexpr (trace::Timed<Row>)
-      return begin_ns(row);
+    if constexpr (Keyed<Row>)
+      return sort_key(row);
     else
       return 0; // the runs one after the other
   }

@@ -34,6 +34,21 @@ Result<void> store_value(const fs::path& path, const T& value, FileKind kind,
   return store_image(path, tables, kind);
 }
 
+Result<void> store_with_rows(const fs::path& path, const model::TrialRecord& trial,
+                             TrialRows& rows) {
+  Tables tables;
+  tables.scratch.emplace(path.parent_path());
+  try {
+    add_trial(tables, trial);
+    add_rows(tables, rows);
+  } catch (const Exception& error) {
+    return fail(error.error());
+  } catch (const std::exception& error) {
+    return fail(Errc::failed, "cannot make {}: {}", path.string(), error.what());
+  }
+  return store_on_disk(path, tables, FileKind::trial, path.parent_path());
+}
+
 Result<void> create_parts_folder(const fs::path& run_file) {
   auto made = base::make_own_folder(parts_folder(run_file));
   if (made)
@@ -176,13 +191,15 @@ Result<void> write_header(const fs::path& run_file, const model::RunHeader& head
   return store_value(parts_folder(run_file) / k_header_name, header, FileKind::header, add_header);
 }
 
-Result<void> write_part(const fs::path& run_file, const model::TrialRecord& trial,
-                        Replace replace) {
+Result<void> write_part(const fs::path& run_file, const model::TrialRecord& trial, Replace replace,
+                        TrialRows* rows) {
   fs::path path = trial_path(run_file, trial.spec.id);
   std::error_code ignored;
   if (replace == Replace::no && fs::exists(path, ignored))
     return fail(Errc::invalid_argument, "trial {} is stored already, in {}", trial.spec.id,
                 path.string());
+  if (rows)
+    return store_with_rows(path, trial, *rows);
   return store_value(path, trial, FileKind::trial, add_trial);
 }
 

@@ -15,6 +15,8 @@
 // place. Then the folder is removed.
 namespace ncclprobe::store {
 
+class TrialRows;
+
 // Of the library that is loaded: "1.10.8".
 std::string hdf5_version();
 
@@ -38,11 +40,12 @@ Result<model::Run> resume_run(const std::filesystem::path& run_file);
 Result<void> write_header(const std::filesystem::path& run_file, const model::RunHeader& header);
 
 // Stores one finished trial. `Replace::yes` replaces a stored trial, which stays until the new one
-// is safe. Errors: io; invalid_argument if it is stored already, or does not have one cell record
-// for each cell. After an error the parts stored before are intact.
+// is safe. `rows`: those of its cells, if the record has none; they are used up. Errors: io;
+// invalid_argument if it is stored already, or does not have one cell record for each cell. After
+// an error the parts stored before are intact.
 enum class Replace { no, yes };
 Result<void> write_part(const std::filesystem::path& run_file, const model::TrialRecord& trial,
-                        Replace replace = Replace::no);
+                        Replace replace = Replace::no, TrialRows* rows = nullptr);
 
 // Folds header and parts into the run file, renames it into place and removes the parts. A part
 // that cannot be read is named in the result and kept; the rest is folded. It can be repeated, also

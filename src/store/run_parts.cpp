@@ -4,6 +4,7 @@
 #include "store/run_parts.h"
 
 #include "base/atomic_file.h"
+#include "store/file_making.h"
 #include "store/image.h"
 #include "store/run_file.h"
 #include "store/run_records.h"
@@ -45,6 +46,19 @@ Result<void> store_image(const fs::path& path, const Tables& tables, FileKind ki
   if (!written && written.error().code == Errc::not_found)
     written.error().code = Errc::io;
   return written;
+}
+
+Result<void> store_on_disk(const fs::path& path, const Tables& tables, FileKind kind,
+                           const fs::path& workshop) {
+  NCCLPROBE_TRY(make_file(path, workshop, [&](const fs::path& file) -> Result<std::string> {
+    try {
+      write_on_disk(file, tables, kind);
+      return std::string();
+    } catch (const Exception& error) {
+      return fail(error.error());
+    }
+  }));
+  return {};
 }
 
 namespace {

@@ -26,6 +26,10 @@ Result<std::vector<std::filesystem::path>> list_trial_parts(const std::filesyste
 
 // write_image() as a file, atomically; leaves nothing behind when it fails. Errors: io, failed.
 Result<void> store_image(const std::filesystem::path& path, const Tables& tables, FileKind kind);
+// The same for tables that are too large for memory. HDF5 writes in a child, in the folder
+// `workshop`.
+Result<void> store_on_disk(const std::filesystem::path& path, const Tables& tables, FileKind kind,
+                           const std::filesystem::path& workshop);
 
 // The files of a run: the run file, or else the header; the parts; then the header beside a run
 // file.

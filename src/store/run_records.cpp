@@ -21,6 +21,22 @@ void check_marks(const model::TrialRecord& trial) {
   }
 }
 
+const ListForm& list_in_cells(const char* table) {
+  for (const ListForm& cells : run_form().trial.lists)
+    for (const ListForm& list : cells.element.lists)
+      if (run_form().tables[list.table].name == table)
+        return list;
+  raise(Errc::invalid_argument, "cells have no table {}", table);
+}
+
+template <typename T>
+void add_rows_of(Tables& tables, TrialRows& rows, const char* table) {
+  const ListForm& list = list_in_cells(table);
+  rows.drain<T>([&](int cell, std::span<const T> some) {
+    add_elements(tables, list, static_cast<std::uint32_t>(cell), some.data(), some.size());
+  });
+}
+
 } // namespace
 
 void add_header(Tables& tables, const model::RunHeader& header) {
@@ -32,6 +48,12 @@ void add_trial(Tables& tables, const model::TrialRecord& trial) {
     raise(Errc::invalid_argument, "trial {} has {} cell records for {} cells", trial.spec.id,
           trial.cells.size(), trial.spec.cells.size());
   add_record(tables, run_form().trial, run_form().trials, &trial);
+}
+
+void add_rows(Tables& tables, TrialRows& rows) {
+  add_rows_of<model::Sample>(tables, rows, "samples");
+  add_rows_of<model::Condition>(tables, rows, "conditions");
+  add_rows_of<model::Mark>(tables, rows, "marks");
 }
 
 model::RunHeader header_from(const Tables& tables) {

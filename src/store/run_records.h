@@ -4,6 +4,7 @@
 
 #include "model/run.h"
 #include "store/record_reader.h"
+#include "store/trial_rows.h"
 
 #include <cstdint>
 #include <map>
@@ -15,6 +16,9 @@ void add_header(Tables& tables, const model::RunHeader& header);
 
 // invalid_argument if there are not as many cell records as cells.
 void add_trial(Tables& tables, const model::TrialRecord& trial);
+
+// Adds the rows of the cells of the one trial that was added. Columns may go to the scratch file.
+void add_rows(Tables& tables, TrialRows& rows);
 
 model::RunHeader header_from(const Tables& tables);
 

@@ -41,6 +41,7 @@ void add_records(Tables& tables, const RecordForm& form, std::size_t number, con
     const std::size_t before = values.size();
     values.resize(before + count * bytes_of(column.number));
     column.store(first + leaf.offset, form.bytes, count, tables.strings, values.data() + before);
+    make_room(tables, tables.tables[number].columns[leaf.column]);
   }
   const std::uint64_t first_row = tables.tables[number].rows - count;
   for (std::size_t i = 0; i < count; ++i) {
@@ -212,6 +213,16 @@ Tables::Tables() {
 void add_record(Tables& tables, const RecordForm& form, std::size_t table, const void* record) {
   ++tables.tables[table].rows;
   add_records(tables, form, table, record, 1);
+}
+
+void add_elements(Tables& tables, const ListForm& list, std::uint32_t parent, const void* elements,
+                  std::size_t count) {
+  Table& table = tables.tables[list.table];
+  table.rows += count;
+  const std::vector<std::uint32_t> parents(count, parent);
+  append(table.columns.front().values, parents.data(), count * sizeof parents[0]);
+  make_room(tables, table.columns.front());
+  add_records(tables, list.element, list.table, elements, count);
 }
 
 void append_trials(Tables& run, const Tables& part, const std::set<std::int32_t>& left_out) {

@@ -38,6 +38,11 @@ struct Tables {
 // if lists that share a table differ in length.
 void add_record(Tables& tables, const RecordForm& form, std::size_t table, const void* record);
 
+// Adds `count` contiguous elements to the list of the record in row `parent`, after those of the
+// rows before it.
+void add_elements(Tables& tables, const ListForm& list, std::uint32_t parent, const void* elements,
+                  std::size_t count);
+
 // Appends the trials of `part` to `run`, with rows and texts renumbered, except those whose id is
 // in `left_out`. Of columns of `part` that are in its file, only some rows are in memory at once.
 // Throws Exception.

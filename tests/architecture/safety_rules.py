@@ -37,7 +37,7 @@ RULES = {
         re.compile(r"\b(tmpfile|tmpnam|tempnam|mk(o?s?temp(at)?s?|o?stemps?|dtemp)|temp_directory_path)\s*\(|\bP_tmpdir\b|\"/(var/)?tmp/"),
         {
             "launch/cli/common/private_folder.cpp": "mkdtemp: a random name, only for the user (0700)",
-            "src/store/sort_order.cpp": "mkostemp: a random name, exclusive, 0600, and its name is removed at once",
+            "src/store/scratch_file.cpp": "mkostemp: a random name, exclusive, 0600, and its name is removed at once",
             "src/system/shared_memory.cpp": "mkostemp: a random name, exclusive, 0600, and its name is removed at once",
         }),
     "a file that is not made by base/atomic_file.h": (

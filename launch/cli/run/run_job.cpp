@@ -153,13 +153,16 @@ Result<Ending> measure(launch::Supervisor& supervisor, const Job& job, const wor
   });
   for (model::TrialSpec& spec : missing)
     launch::keep_trace_with(output, run_id, spec);
+  if (!job.more) // they decide by the samples in the records
+    supervisor.keep_rows_in(store::parts_folder(output));
   bool all_done = true;
   for (std::size_t next = 0; next < missing.size(); ++next) {
     const model::TrialSpec spec = missing[next]; // a copy: more trials may be added
     progress.begin_trial(spec);
     model::TrialRecord record = supervisor.run(spec, std::span(missing).subspan(next + 1));
     if (stored.wants(record)) {
-      NCCLPROBE_TRY(store::write_part(output, record, store::Replace::yes));
+      const auto rows = supervisor.take_rows();
+      NCCLPROBE_TRY(store::write_part(output, record, store::Replace::yes, rows.get()));
       stored.done.insert(spec.id);
     }
     stored.tally.add(record);

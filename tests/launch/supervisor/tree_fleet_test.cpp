@@ -7,6 +7,7 @@
 
 #include "launch/supervisor/supervisor.h"
 #include "support/catch.h"
+#include "support/scratch_folder.h"
 
 #include <cstdio>
 #include <tuple>
@@ -30,9 +31,12 @@ struct Cost {
   std::int64_t leader_bytes = 0; // at most
 };
 
-Cost cost_of_trial(int ranks, int fan_out, int samples, int cells = 1) {
+// `keep_rows_in`: empty if the record is to have all samples.
+Cost cost_of_trial(int ranks, int fan_out, int samples, int cells = 1,
+                   const std::filesystem::path& keep_rows_in = {}) {
   SimulatedFleet fleet(ranks + 1, fan_out, {samples, cells});
   Supervisor supervisor(fleet.leader(), fleet.layout(), test_launch::make_options("good", {}));
+  supervisor.keep_rows_in(keep_rows_in);
   const model::TrialSpec spec = trial_of(fleet, cells);
   const std::int64_t since_ns = test_launch::cpu_time_ns();
   test_launch::reset_counted_bytes();
@@ -41,13 +45,19 @@ Cost cost_of_trial(int ranks, int fan_out, int samples, int cells = 1) {
   const model::TrialRecord record = supervisor.run(spec);
 
   const std::int64_t all_ns = test_launch::cpu_time_ns() - since_ns;
-  const Cost cost{fleet.most_messages(), static_cast<double>(all_ns - fleet.followers_ns()) / 1e9,
-                  test_launch::most_counted_bytes()};
+  Cost cost{fleet.most_messages(), static_cast<double>(all_ns - fleet.followers_ns()) / 1e9};
   CHECK(record.outcome.ok());
   CHECK(record.outcome.reason == "");
   CHECK(static_cast<int>(record.workers.size()) == ranks);
-  for (const model::CellRecord& cell : record.cells)
-    CHECK(static_cast<int>(cell.samples.size()) == samples * ranks);
+  std::vector<std::int64_t> samples_of(record.cells.size());
+  for (std::size_t c = 0; c < record.cells.size(); ++c)
+    samples_of[c] = std::ssize(record.cells[c].samples);
+  if (const auto rows = supervisor.take_rows())
+    rows->drain<model::Sample>([&](int cell, std::span<const model::Sample> some) {
+      samples_of[static_cast<std::size_t>(cell)] += std::ssize(some);
+    });
+  cost.leader_bytes = test_launch::most_counted_bytes();
+  CHECK(std::ranges::all_of(samples_of, [&](auto all) { return all == samples * ranks; }));
   supervisor.release();
   return cost;
 }
@@ -110,6 +120,18 @@ TEST_CASE("the leader's memory is what a trial's record holds") {
     const Cost cost = cost_of_trial(ranks, k_fan_out, samples, cells);
     const std::int64_t copies = cells + 1;
     CHECK(cost.leader_bytes < ranks * (2000 + copies * (400 + samples * 32)));
+  }
+}
+
+TEST_CASE("the leader's memory does not grow with the samples where they may go to a file") {
+  const support::ScratchFolder folder;
+  for (int ranks : {64, 4096, 16'384}) {
+    constexpr int k_all = 1 << 21; // 64 MiB
+    const Cost few = cost_of_trial(ranks, k_fan_out, 1, 1, folder.path());
+    const Cost many = cost_of_trial(ranks, k_fan_out, k_all / ranks, 1, folder.path());
+    INFO(ranks << " ranks: " << (few.leader_bytes >> 20) << " and " << (many.leader_bytes >> 20)
+               << " MiB");
+    CHECK(many.leader_bytes < few.leader_bytes + (32 << 20));
   }
 }
 
@@ -271,12 +293,14 @@ TEST_CASE("what many groups exchange shares messages") {
 // The table in docs/several-hosts.md: test_tree '[.scale]' prints it.
 TEST_CASE("the cost of a trial by the number of ranks", "[.scale]") {
   auto mib = [](std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
+  const support::ScratchFolder folder;
   for (int ranks : {64, 256, 1024, 4096, 16'384}) {
     const Cost one = cost_of_trial(ranks, k_fan_out, 20);
-    const Cost many = cost_of_trial(ranks, k_fan_out, 20, 10);
-    std::printf("| %d | %lld | %.3f | %.1f | %.0f |\n", ranks,
+    const Cost ten = cost_of_trial(ranks, k_fan_out, 20, 10, folder.path());
+    const Cost hundred = cost_of_trial(ranks, k_fan_out, 200, 10, folder.path());
+    std::printf("| %d | %lld | %.3f | %.1f | %.0f | %.0f |\n", ranks,
                 static_cast<long long>(one.most_messages), one.leader_s, mib(one.leader_bytes),
-                mib(many.leader_bytes));
+                mib(ten.leader_bytes), mib(hundred.leader_bytes));
   }
   for (int ranks : {64, 1024, 4096}) {
     const Cost star = cost_of_trial(ranks, ranks, 20);
