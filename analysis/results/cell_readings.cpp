@@ -126,23 +126,6 @@ void add_step_readings(CellReadings& readings, const model::CellLabel& label,
   }
 }
 
-// --- memory errors ---
-
-// A GPU's count since the driver's start, at its first and last reading.
-struct Count {
-  std::optional<std::uint64_t> first;
-  std::optional<std::uint64_t> last;
-
-  void add(const std::optional<std::uint64_t>& value) {
-    if (!first)
-      first = value;
-    if (value)
-      last = value;
-  }
-  // A restarted driver counts from 0.
-  std::uint64_t growth() const { return first && *last > *first ? *last - *first : 0; }
-};
-
 } // namespace
 
 void include(Range& range, const Range& other) {
@@ -190,18 +173,31 @@ CellReadings readings_of(const model::Cell& cell, const model::CellRecord& recor
   return readings;
 }
 
-std::map<int, MemoryErrors> memory_errors(const model::TrialRecord& trial) {
-  std::map<int, std::pair<Count, Count>> counts; // corrected, uncorrected
-  for (const model::CellRecord& cell : trial.cells)
-    for (const Condition& condition : cell.conditions) {
-      if (!condition.corrected_errors && !condition.uncorrected_errors)
-        continue;
-      auto& [corrected, uncorrected] = counts[condition.rank];
-      corrected.add(condition.corrected_errors);
-      uncorrected.add(condition.uncorrected_errors);
-    }
+void MemoryErrorCounter::Count::add(const std::optional<std::uint64_t>& value) {
+  if (!first)
+    first = value;
+  if (value)
+    last = value;
+}
+
+// A restarted driver counts from 0.
+std::uint64_t MemoryErrorCounter::Count::growth() const {
+  return first && *last > *first ? *last - *first : 0;
+}
+
+void MemoryErrorCounter::add(const std::vector<Condition>& conditions) {
+  for (const Condition& condition : conditions) {
+    if (!condition.corrected_errors && !condition.uncorrected_errors)
+      continue;
+    auto& [corrected, uncorrected] = counts_[condition.rank];
+    corrected.add(condition.corrected_errors);
+    uncorrected.add(condition.uncorrected_errors);
+  }
+}
+
+std::map<int, MemoryErrors> MemoryErrorCounter::errors() const {
   std::map<int, MemoryErrors> errors;
-  for (const auto& [rank, of_rank] : counts)
+  for (const auto& [rank, of_rank] : counts_)
     if (const MemoryErrors one{of_rank.first.growth(), of_rank.second.growth()};
         one != MemoryErrors{})
       errors.emplace(rank, one);

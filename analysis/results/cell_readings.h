@@ -63,8 +63,22 @@ struct MemoryErrors {
   std::uint64_t uncorrected = 0;
   bool operator==(const MemoryErrors&) const = default;
 };
-// Within a trial, from the first reading to the last: errors between trials do not belong to the
-// run, and the GPU may change. By rank; none: no entry.
-std::map<int, MemoryErrors> memory_errors(const model::TrialRecord& trial);
+// Counts them within a trial, from the first reading to the last: errors between trials do not
+// belong to the run, and the GPU may change.
+class MemoryErrorCounter {
+public:
+  // Of the next cell.
+  void add(const std::vector<model::Condition>& conditions);
+  std::map<int, MemoryErrors> errors() const; // by rank; none: no entry
+
+private:
+  struct Count { // of a GPU since the driver's start
+    std::optional<std::uint64_t> first;
+    std::optional<std::uint64_t> last;
+    void add(const std::optional<std::uint64_t>& value);
+    std::uint64_t growth() const;
+  };
+  std::map<int, std::pair<Count, Count>> counts_; // corrected, uncorrected
+};
 
 } // namespace ncclprobe::analysis

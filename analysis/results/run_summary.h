@@ -2,38 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/results/cell_readings.h"
-#include "analysis/results/cell_time.h"
-#include "analysis/step_marks/step_figures.h"
+#include "analysis/results/trial_summary.h"
 #include "model/run.h"
 
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
 namespace ncclprobe::analysis {
 
-// The summary of a cell's samples and readings.
-struct CellSummary {
-  std::optional<CellTime> time; // of a cell that was measured and left samples
-  CellReadings readings;
-};
-
-struct TrialSummary {
-  std::vector<CellSummary> cells; // as TrialRecord::cells
-  // If the trial measured a cell several times, these count as one process with more batches. The
-  // time of all together is stored at the first of them.
-  std::map<std::size_t, std::optional<CellTime>> repeated;
-  // By cell, for training steps and other workloads with marks. Errors: those of step_figures().
-  std::map<std::size_t, Result<steps::StepFigures>> steps;
-  std::map<int, MemoryErrors> memory_errors; // by rank
-};
-
 // A run as reports need it: its trials without their samples, readings and marks, plus the
-// summaries of these. In a large run they are almost all the data, so trials are summarised one at
-// a time. P2P transfers keep their samples: matrices show the extremes of all batches, and only a
+// summaries of these. In a large run they are almost all the data, so cells are summarised one at a
+// time. P2P transfers keep their samples: matrices show the extremes of all batches, and only a
 // transfer's ranks have samples.
 struct RunSummary : model::Run {
   std::vector<TrialSummary> summaries; // as `trials`
@@ -46,8 +27,16 @@ struct RunSummary : model::Run {
   RunSummary(model::Run& run) : RunSummary(std::as_const(run)) {}
   RunSummary(model::Run&& run) : RunSummary(std::as_const(run)) {}
 
-  // Fills in one trial. Several threads may do so at once, each for another trial.
+  // Fill in one trial: each of its cells, in their order, whose rows are gone afterwards; then the
+  // trial. Without the former, add() looks at all cells. Several threads may do so at once, each
+  // for another trial.
+  void add_cell(std::size_t index, const model::TrialSpec& spec, std::size_t cell,
+                model::CellRecord& record);
   void add(std::size_t index, model::TrialRecord trial);
+
+private:
+  std::vector<std::optional<TrialSummariser>>
+      summarisers_; // of trials of which add_cell() had cells
 };
 
 } // namespace ncclprobe::analysis

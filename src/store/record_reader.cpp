@@ -16,8 +16,10 @@ RecordReader::RecordReader(const Tables& tables, const ChildRows& children)
 }
 
 void RecordReader::read(const RecordForm& form, std::size_t table, std::uint64_t first_row,
-                        std::size_t count, void* records, std::uint64_t most_bytes) {
+                        std::size_t count, void* records, std::uint64_t most_bytes,
+                        const Watch& watch) {
   loading_.allow(most_bytes);
+  watch_ = &watch;
   fill(form, table, first_row, count, records);
 }
 
@@ -47,17 +49,20 @@ void RecordReader::fill(const RecordForm& form, std::size_t table, std::uint64_t
     columns_[table][leaf.column].read(first_row, numbers_, bytes);
     column.load(numbers_.data(), count, loading_, first + leaf.offset, form.bytes);
   }
-  for (const ListForm& list : form.lists) {
-    const std::vector<std::uint64_t>& starts = (*children_)[list.table];
-    const bool of_one = !run_form().tables[list.table].parent;
-    for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
+    std::byte* record = first + i * form.bytes;
+    for (const ListForm& list : form.lists) {
+      const std::vector<std::uint64_t>& starts = (*children_)[list.table];
+      const bool of_one = !run_form().tables[list.table].parent;
       const std::uint64_t row = of_one ? 0 : first_row + i;
       const std::size_t size = starts[row + 1] - starts[row];
       loading_.charge(size * list.element.bytes);
-      void* elements = list.resize(first + i * form.bytes + list.offset, size);
+      void* elements = list.resize(record + list.offset, size);
       if (size > 0)
         fill(list.element, list.table, starts[row], size, elements);
     }
+    if (watch_->form == &form)
+      watch_->take(i, record);
   }
 }
 

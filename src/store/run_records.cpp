@@ -7,25 +7,30 @@ namespace ncclprobe::store {
 namespace {
 
 // Readers of marks look up their operations.
-void check_marks(const model::TrialRecord& trial) {
-  for (std::size_t c = 0; c < trial.cells.size(); ++c) {
-    const auto& operations = trial.spec.cells[c].schedule.operations;
-    for (const model::Mark& mark : trial.cells[c].marks) {
-      const auto number = static_cast<std::size_t>(mark.operation);
-      if (mark.operation < 0 || number >= operations.size() ||
-          !std::holds_alternative<model::MarkerOp>(operations[number].what))
-        raise(Errc::failed,
-              "/marks names operation {} of cell {} of trial {}, which is not a marker",
-              mark.operation, c, trial.spec.id);
-    }
+void check_marks(const model::TrialSpec& spec, std::size_t cell, const model::CellRecord& record) {
+  const auto& operations = spec.cells[cell].schedule.operations;
+  for (const model::Mark& mark : record.marks) {
+    const auto number = static_cast<std::size_t>(mark.operation);
+    if (mark.operation < 0 || number >= operations.size() ||
+        !std::holds_alternative<model::MarkerOp>(operations[number].what))
+      raise(Errc::failed, "/marks names operation {} of cell {} of trial {}, which is not a marker",
+            mark.operation, cell, spec.id);
   }
 }
 
-const ListForm& list_in_cells(const char* table) {
-  for (const ListForm& cells : run_form().trial.lists)
-    for (const ListForm& list : cells.element.lists)
-      if (run_form().tables[list.table].name == table)
+// The list of a trial's cell records.
+const ListForm& cell_records() {
+  for (const ListForm& list : run_form().trial.lists)
+    for (const ListForm& rows : list.element.lists)
+      if (run_form().tables[rows.table].name == "samples")
         return list;
+  raise(Errc::invalid_argument, "trials have no samples");
+}
+
+const ListForm& list_in_cells(const char* table) {
+  for (const ListForm& list : cell_records().element.lists)
+    if (run_form().tables[list.table].name == table)
+      return list;
   raise(Errc::invalid_argument, "cells have no table {}", table);
 }
 
@@ -63,10 +68,16 @@ model::RunHeader header_from(const Tables& tables) {
   return header;
 }
 
-model::TrialRecord TrialReader::read(std::uint64_t row, std::uint64_t most_bytes) {
+model::TrialRecord TrialReader::read(std::uint64_t row, std::uint64_t most_bytes,
+                                     const TakeCell& take_cell) {
   model::TrialRecord trial;
-  reader_.read(run_form().trial, run_form().trials, row, 1, &trial, most_bytes);
-  check_marks(trial);
+  const Watch cells{&cell_records().element, [&](std::size_t cell, void* record) {
+                      auto& one = *static_cast<model::CellRecord*>(record);
+                      check_marks(trial.spec, cell, one);
+                      if (take_cell)
+                        take_cell(trial.spec, cell, one);
+                    }};
+  reader_.read(run_form().trial, run_form().trials, row, 1, &trial, most_bytes, cells);
   return trial;
 }
 

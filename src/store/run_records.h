@@ -7,6 +7,7 @@
 #include "store/trial_rows.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 
 // Converts the model's values to tables and back. All functions throw Exception.
@@ -26,8 +27,12 @@ model::RunHeader header_from(const Tables& tables);
 class TrialReader {
 public:
   TrialReader(const Tables& tables, const ChildRows& children) : reader_(tables, children) {}
+  // Called for the record of each cell as soon as it is read. It may take the cell's rows away.
+  using TakeCell =
+      std::function<void(const model::TrialSpec&, std::size_t cell, model::CellRecord& record)>;
   // The trial in this row of /trials. It may take `most_bytes`.
-  model::TrialRecord read(std::uint64_t row, std::uint64_t most_bytes = UINT64_MAX);
+  model::TrialRecord read(std::uint64_t row, std::uint64_t most_bytes = UINT64_MAX,
+                          const TakeCell& take_cell = {});
 
 private:
   RecordReader reader_;

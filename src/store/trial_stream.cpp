@@ -149,12 +149,15 @@ private:
           continue;
         const Source& source = run_->sources[place.source];
         model::TrialRecord trial;
+        bool thrown_there = false;
         try {
           if (open != &source)
             reader.emplace(source.tables, source.children);
           open = &source;
-          trial = reader->read(place.trial, source.most_bytes);
+          trial = reader->read(place.trial, source.most_bytes, taker_of(place.index, thrown_there));
         } catch (const std::exception& error) {
+          if (thrown_there)
+            throw;
           open = nullptr;
           std::lock_guard lock(mutex_);
           damaged_.emplace(place.source, error.what());
@@ -168,6 +171,18 @@ private:
         thrown_ = std::current_exception();
       stop_ = true;
     }
+  }
+
+  // What the sink throws is no damage.
+  TrialReader::TakeCell taker_of(std::size_t index, bool& thrown_there) const {
+    if (!sink_->take_cell)
+      return {};
+    return [this, index, &thrown_there](const model::TrialSpec& spec, std::size_t cell,
+                                        model::CellRecord& record) {
+      thrown_there = true;
+      sink_->take_cell(index, spec, cell, record);
+      thrown_there = false;
+    };
   }
 
   bool is_damaged(std::size_t source) {

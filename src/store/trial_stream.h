@@ -19,11 +19,17 @@ struct TrialSink {
   // Each trial as read_run() would give it; `index` is its position by id. Called by several
   // threads at once, each with another index. May throw.
   std::function<void(std::size_t index, model::TrialRecord trial)> take;
+  // May be absent. Called before for each of the trial's cells in their order, as soon as it is
+  // read. take() gets what it leaves of the record: if it takes the rows away, those of few cells
+  // are in memory at once. May throw.
+  std::function<void(std::size_t index, const model::TrialSpec& spec, std::size_t cell,
+                     model::CellRecord& record)>
+      take_cell;
 };
 
 // Reads a run as read_run() does, but holds the samples, conditions and marks of only a few trials
-// at once. Two to four threads unpack them. The files are first read in a forked child, without
-// these large tables, which have checksums of their own. Errors: as read_run().
+// at once, or cells. Two to four threads unpack them. The files are first read in a forked child,
+// without these large tables, which have checksums of their own. Errors: as read_run().
 Result<void> read_trials(const std::filesystem::path& run_file, const TrialSink& sink);
 
 } // namespace ncclprobe::store

@@ -84,6 +84,38 @@ TEST_CASE("trials of many chunks come one by one") {
   CHECK(reads_as(file, run));
 }
 
+TEST_CASE("cells come one by one before their trial, without what was taken of them") {
+  ScratchFolder folder;
+  auto file = folder / "run.h5";
+  model::Run run = support::example_run(3);
+  store_all(file, run);
+  REQUIRE(store::fold(file));
+
+  std::vector<std::vector<model::CellRecord>> cells(3);
+  bool in_order = true;
+  bool taken = true;
+  store::TrialSink sink;
+  sink.begin = [](model::RunHeader, std::size_t) {};
+  sink.take_cell = [&](std::size_t index, const model::TrialSpec& spec, std::size_t cell,
+                       model::CellRecord& record) {
+    in_order = in_order && cell == cells[index].size() && spec == run.trials[index].spec;
+    cells[index].push_back(std::move(record));
+    record = {};
+  };
+  sink.take = [&](std::size_t, model::TrialRecord trial) {
+    for (const model::CellRecord& cell : trial.cells)
+      taken = taken && cell == model::CellRecord();
+  };
+  REQUIRE(store::read_trials(file, sink));
+
+  CHECK(in_order);
+  CHECK(taken);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const bool as_stored = cells[i] == run.trials[i].cells;
+    CHECK(as_stored);
+  }
+}
+
 TEST_CASE("a run without trials comes as its header") {
   ScratchFolder folder;
   auto file = folder / "run.h5";
@@ -150,11 +182,17 @@ TEST_CASE("what a sink throws ends the reading and comes through") {
   ScratchFolder folder;
   auto file = folder / "run.h5";
   store_all(file, large_run());
-  store::TrialSink sink{
-      [](model::RunHeader, std::size_t) {},
-      [](std::size_t, model::TrialRecord) { throw std::runtime_error("enough"); }};
+  store::TrialSink sink{[](model::RunHeader, std::size_t) {},
+                        [](std::size_t, model::TrialRecord) { throw std::runtime_error("enough"); },
+                        {}};
 
   CHECK_THROWS_WITH(store::read_trials(file, sink), "enough");
+
+  sink.take = [](std::size_t, model::TrialRecord) {};
+  sink.take_cell = [](std::size_t, const model::TrialSpec&, std::size_t, model::CellRecord&) {
+    throw std::runtime_error("enough cells");
+  };
+  CHECK_THROWS_WITH(store::read_trials(file, sink), "enough cells");
 }
 
 TEST_CASE("no damaged file brings down who reads it trial by trial") {

@@ -41,6 +41,8 @@ Result<analysis::RunSummary> read_summary(const std::filesystem::path& run_file)
   sink.take = [&](std::size_t index, model::TrialRecord trial) {
     summary.add(index, std::move(trial));
   };
+  sink.take_cell = [&](std::size_t index, const model::TrialSpec& spec, std::size_t cell,
+                       model::CellRecord& record) { summary.add_cell(index, spec, cell, record); };
   NCCLPROBE_TRY(store::read_trials(run_file, sink));
   return summary;
 }
