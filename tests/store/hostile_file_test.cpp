@@ -45,7 +45,7 @@ struct Files {
 TEST_CASE("a run file whose data lie in other files is refused") {
   Files files;
   const store::TrialSink nobody{[](model::RunHeader, std::size_t) {},
-                                [](std::size_t, model::TrialRecord) {}, {}};
+                                [](std::size_t, model::TrialRecord) {}};
   // In the same words, whether it is read at once or trial by trial.
   auto reason = [&](const char* name) {
     auto run = store::read_run(files.folder / name);
