@@ -143,8 +143,8 @@ void leave_no_trace(const fs::path& run_file) {
 }
 
 // Readers must be able to use the folder if there is no run file.
-Result<model::Run> read_locked(const fs::path& run_file) {
-  NCCLPROBE_TRY_ASSIGN(model::Run run, read_run(run_file));
+Result<model::Run> read_locked(const fs::path& run_file, Rows rows) {
+  NCCLPROBE_TRY_ASSIGN(model::Run run, read_run(run_file, rows));
   std::error_code ignored;
   if (!fs::exists(parts_folder(run_file) / k_header_name, ignored))
     NCCLPROBE_TRY(write_header(run_file, run.header));
@@ -169,7 +169,7 @@ Result<void> begin_run(const fs::path& run_file, const model::RunHeader& header,
   return filled;
 }
 
-Result<model::Run> resume_run(const fs::path& run_file) {
+Result<model::Run> resume_run(const fs::path& run_file, Rows rows) {
   std::error_code error;
   const fs::path parts = parts_folder(run_file);
   if (!fs::exists(parts, error) && !fs::exists(run_file, error))
@@ -179,7 +179,7 @@ Result<model::Run> resume_run(const fs::path& run_file) {
                       fmt::format("cannot resume {}: {}", run_file.string(), made.error().message),
                       "copy the file to a folder that can be written"});
   NCCLPROBE_TRY_ASSIGN(RunLock lock, RunLock::take(parts));
-  auto run = read_locked(run_file);
+  auto run = read_locked(run_file, rows);
   if (run)
     lock.keep_until_exit();
   else if (fs::exists(run_file, error) && !fs::exists(parts / k_header_name, error))
@@ -203,7 +203,7 @@ Result<void> write_part(const fs::path& run_file, const model::TrialRecord& tria
   return store_value(path, trial, FileKind::trial, add_trial);
 }
 
-Result<model::Run> read_run(const fs::path& run_file) {
+Result<model::Run> read_run(const fs::path& run_file, Rows rows) {
   model::Run run;
   TrialSink sink;
   sink.begin = [&](model::RunHeader header, std::size_t trials) {
@@ -212,6 +212,11 @@ Result<model::Run> read_run(const fs::path& run_file) {
   sink.take = [&](std::size_t index, model::TrialRecord trial) {
     run.trials[index] = std::move(trial);
   };
+  if (rows == Rows::drop)
+    sink.take_cell = [](std::size_t, const model::TrialSpec&, std::size_t,
+                        model::CellRecord& record) {
+      record = {std::move(record.outcome), std::move(record.check), {}, {}, {}};
+    };
   NCCLPROBE_TRY(read_trials(run_file, sink));
   return run;
 }

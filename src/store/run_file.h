@@ -31,10 +31,13 @@ std::filesystem::path parts_folder(const std::filesystem::path& run_file);
 Result<void> begin_run(const std::filesystem::path& run_file, const model::RunHeader& header,
                        base::Overwrite overwrite = base::Overwrite::no);
 
+// Samples, conditions and marks of cells: nearly all that a run has. drop: cells are read without.
+enum class Rows { keep, drop };
+
 // Resumes a run: takes the lock as begin_run() does, and returns everything that is stored. Parts
 // and headers written from now on take precedence over the run file. Errors: not_found, protocol,
 // io, unavailable (names the process).
-Result<model::Run> resume_run(const std::filesystem::path& run_file);
+Result<model::Run> resume_run(const std::filesystem::path& run_file, Rows rows = Rows::keep);
 
 // Replaces the header of a run that was resumed. Errors: io.
 Result<void> write_header(const std::filesystem::path& run_file, const model::RunHeader& header);
@@ -63,6 +66,6 @@ Result<FoldReport> fold(const std::filesystem::path& run_file);
 // Damaged parts are logged and left out. Files are first read in a forked child (guarded_read.h).
 // Errors: not_found, protocol (not our run file, damaged, newer schema), and those of
 // read_guarded(), with file and advice.
-Result<model::Run> read_run(const std::filesystem::path& run_file);
+Result<model::Run> read_run(const std::filesystem::path& run_file, Rows rows = Rows::keep);
 
 } // namespace ncclprobe::store

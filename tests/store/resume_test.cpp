@@ -53,6 +53,24 @@ TEST_CASE(
   REQUIRE(support::names_in(folder.path()) == std::vector<std::string>{"run.h5"});
 }
 
+TEST_CASE("a run is read without what fills it, if nobody needs that") {
+  ScratchFolder folder;
+  auto file = folder / "run.h5";
+  model::Run run = stopped_run(file);
+  for (model::TrialRecord& trial : run.trials)
+    for (model::CellRecord& cell : trial.cells) {
+      cell.samples.clear();
+      cell.conditions.clear();
+      cell.marks.clear();
+    }
+
+  const bool read = store::read_run(file, store::Rows::drop).value() == run;
+  const bool resumed = store::resume_run(file, store::Rows::drop).value() == run;
+
+  CHECK(read);
+  CHECK(resumed);
+}
+
 TEST_CASE("trials that were missing join those of the run file") {
   ScratchFolder folder;
   auto file = folder / "run.h5";

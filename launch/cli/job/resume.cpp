@@ -184,12 +184,12 @@ bool Stored::wants(const model::TrialRecord& trial) const {
 
 Result<Stored> resume(const std::filesystem::path& run_file, const RunOptions& options,
                       const model::RunHeader& now, const workload::Plan& plan) {
-  NCCLPROBE_TRY_ASSIGN(const model::Run first_look, store::read_run(run_file));
+  NCCLPROBE_TRY_ASSIGN(const model::Run first_look, store::read_run(run_file, store::Rows::drop));
   std::vector<std::string> differ = differences(first_look.header, now);
   NCCLPROBE_TRY(check_machine(run_file, options, differ));
   NCCLPROBE_TRY(check_plan(run_file, first_look, plan));
   // From here on nobody else changes the file; earlier changes show here.
-  NCCLPROBE_TRY_ASSIGN(model::Run run, store::resume_run(run_file));
+  NCCLPROBE_TRY_ASSIGN(model::Run run, store::resume_run(run_file, store::Rows::drop));
   if (!differ.empty()) {
     for (std::string& line : differ)
       if (std::ranges::find(run.header.forced, line) == run.header.forced.end())
