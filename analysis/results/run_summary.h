@@ -35,8 +35,7 @@ struct RunSummary : model::Run {
   void add(std::size_t index, model::TrialRecord trial);
 
 private:
-  std::vector<std::optional<TrialSummariser>>
-      summarisers_; // of trials of which add_cell() had cells
+  std::vector<std::optional<TrialSummariser>> summarisers_; // of trials that come cell by cell
 };
 
 } // namespace ncclprobe::analysis

@@ -30,7 +30,7 @@ struct TrialSummary {
   std::map<int, MemoryErrors> memory_errors; // by rank
 };
 
-// Makes the summary of a trial of its cells, one after the other.
+// Makes the summary of a trial from its cells, one after the other.
 class TrialSummariser {
 public:
   explicit TrialSummariser(const model::TrialSpec& spec);

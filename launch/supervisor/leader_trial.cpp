@@ -184,6 +184,8 @@ void LeaderTrial::on_report(int from, TrialReport report) {
 void LeaderTrial::bound_memory(TrialReport& newest) {
   if (rows_)
     return set_rows_aside(newest);
+  if (!why_rows_lost_.empty())
+    return lose_rows(newest);
   for_each_result(newest, [&](int, model::CellRecord& result) { // it waits for thousands of others
     result.samples.shrink_to_fit();
     result.conditions.shrink_to_fit();
@@ -193,8 +195,8 @@ void LeaderTrial::bound_memory(TrialReport& newest) {
   if (rows_bytes_ < k_most_bytes_of_rows || options_.rows_folder.empty())
     return;
   rows_ = std::make_unique<store::TrialRows>(options_.rows_folder);
-  for (TrialReport& report : reports_)
-    set_rows_aside(report);
+  for (std::size_t i = 0; rows_ && i < reports_.size(); ++i)
+    set_rows_aside(reports_[i]);
 }
 
 void LeaderTrial::set_rows_aside(TrialReport& report) {
@@ -203,9 +205,24 @@ void LeaderTrial::set_rows_aside(TrialReport& report) {
       number_rows_as_launch(spec_, result);
       rows_->add(cell, result);
     });
-  } catch (const Exception& error) {
-    on_trouble({.reason = "what the ranks measured cannot be set aside: " + error.error().text()});
+  } catch (const Exception& error) { // without room there, there is none to store them either
+    why_rows_lost_ = "what the ranks measured cannot be set aside: " + error.error().text();
+    rows_.reset();
+    for (TrialReport& one : reports_)
+      lose_rows(one);
   }
+}
+
+// A record without them can still be stored, and says why its cells failed.
+void LeaderTrial::lose_rows(TrialReport& report) const {
+  for_each_result(report, [&](int, model::CellRecord& result) {
+    result = {
+        model::worse(std::move(result.outcome), {model::OutcomeKind::failed, why_rows_lost_, {}}),
+        std::move(result.check),
+        {},
+        {},
+        {}};
+  });
 }
 
 void LeaderTrial::look_at_clock() {

@@ -83,6 +83,7 @@ private:
   std::set<int> absent_from(const OpenExchange& open) const;
   bool all_cut_off() const;
   void set_rows_aside(TrialReport& report);
+  void lose_rows(TrialReport& report) const;
   void bound_memory(TrialReport& newest);
   std::string names_of(const RankSet& supervisors) const;
   RankSet not_reported() const;
@@ -113,6 +114,7 @@ private:
   std::vector<TrialReport> reports_;
   std::size_t rows_bytes_ = 0;             // of the rows in reports_
   std::unique_ptr<store::TrialRows> rows_; // once these are too many for memory: all of them
+  std::string why_rows_lost_;              // empty: they are not
   std::set<int> reported_;
   std::set<int> members_left_; // supervisors with ranks in this trial that have not reported
   std::set<int> finished_;

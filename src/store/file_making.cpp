@@ -47,11 +47,11 @@ Result<std::string> make_file(const fs::path& target, const fs::path& workshop,
   const int problem = made.error().code == Errc::failed ? reason_of_the_system(file) : 0;
   if (problem == 0)
     return made;
-  return fail(
-      Error{Errc::io, fmt::format("cannot write {}: {}", target.string(), std::strerror(problem)),
-            problem == ENOSPC || problem == EDQUOT ? "make room; what it is made from is kept"
-            : problem == EFBIG ? base::file_size_limit() + "; what it is made from is kept"
-                               : "what it is made from is kept"});
+  return fail(Error{Errc::io,
+                    fmt::format("cannot write {}: {}", target.string(), std::strerror(problem)),
+                    problem == ENOSPC || problem == EDQUOT ? "make room"
+                    : problem == EFBIG                     ? base::file_size_limit()
+                                                           : ""});
 }
 
 } // namespace ncclprobe::store

@@ -14,8 +14,8 @@
 namespace ncclprobe::store {
 namespace {
 
-// Our files are made in memory, so none is larger. HDF5's header states the size of each.
-constexpr std::uint64_t k_most_file_bytes = std::uint64_t{16} << 30;
+// Ten billion samples: none of ours is larger. HDF5's header states the size of each.
+constexpr std::uint64_t k_most_file_bytes = std::uint64_t{256} << 30;
 
 // Cheap checks before the whole file is read.
 Result<void> check_size(const std::filesystem::path& path) {

@@ -58,8 +58,8 @@ public:
   }
 
 private:
-  // While runs are merged, each has a buffer of its own. So many take as much memory as one run
-  // did.
+  // While runs are merged, each has a buffer of its own. Together these take no more memory than
+  // one run did. Few runs get the share that each would have of so many.
   static constexpr std::size_t k_buffers = 128;
 
   struct Run {
@@ -107,7 +107,8 @@ private:
 
   // False at the end of the run.
   bool refill(Run& run) {
-    std::size_t some = std::min<std::uint64_t>(run.rows, rows_in_memory_ / k_buffers + 1);
+    std::size_t some =
+        std::min<std::uint64_t>(run.rows, rows_in_memory_ / std::max(k_buffers, runs_.size()) + 1);
     run.buffer.resize(some);
     run.at = 0;
     scratch_.read(run.first_row * sizeof(Row), std::as_writable_bytes(std::span(run.buffer)));

@@ -10,9 +10,9 @@
 
 // The run file: one HDF5 file per run. An HDF5 file does not survive a kill or a full disk while it
 // is being changed. So each finished trial becomes a small file of its own in the folder "<run
-// file>.parts". It is made in memory with every return code checked, written under another name,
-// synced and renamed. At the end the parts are folded into the run file, which is renamed into
-// place. Then the folder is removed.
+// file>.parts". It is made with every return code checked, in memory or, if it is large, in a child
+// process, under another name. Then it is synced and renamed. At the end the parts are folded into
+// the run file, which is renamed into place. Then the folder is removed.
 namespace ncclprobe::store {
 
 class TrialRows;
@@ -31,7 +31,8 @@ std::filesystem::path parts_folder(const std::filesystem::path& run_file);
 Result<void> begin_run(const std::filesystem::path& run_file, const model::RunHeader& header,
                        base::Overwrite overwrite = base::Overwrite::no);
 
-// Samples, conditions and marks of cells: nearly all that a run has. drop: cells are read without.
+// Samples, conditions and marks of cells: nearly all that a run has. drop: each cell's are dropped
+// as soon as they are read.
 enum class Rows { keep, drop };
 
 // Resumes a run: takes the lock as begin_run() does, and returns everything that is stored. Parts
@@ -65,7 +66,7 @@ Result<FoldReport> fold(const std::filesystem::path& run_file);
 // Reads a run: the folded file, or header and parts of a run that is unfinished or still going on.
 // Damaged parts are logged and left out. Files are first read in a forked child (guarded_read.h).
 // Errors: not_found, protocol (not our run file, damaged, newer schema), and those of
-// read_guarded(), with file and advice.
+// check_guarded(), with file and advice.
 Result<model::Run> read_run(const std::filesystem::path& run_file, Rows rows = Rows::keep);
 
 } // namespace ncclprobe::store

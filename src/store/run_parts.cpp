@@ -50,15 +50,19 @@ Result<void> store_image(const fs::path& path, const Tables& tables, FileKind ki
 
 Result<void> store_on_disk(const fs::path& path, const Tables& tables, FileKind kind,
                            const fs::path& workshop) {
-  NCCLPROBE_TRY(make_file(path, workshop, [&](const fs::path& file) -> Result<std::string> {
+  auto made = make_file(path, workshop, [&](const fs::path& file) -> Result<std::string> {
     try {
       write_on_disk(file, tables, kind);
       return std::string();
     } catch (const Exception& error) {
       return fail(error.error());
     }
-  }));
-  return {};
+  });
+  if (made)
+    return {};
+  if (made.error().code == Errc::not_found)
+    made.error().code = Errc::io;
+  return fail(std::move(made.error()));
 }
 
 namespace {
@@ -67,15 +71,18 @@ namespace {
 class TrialsOfFile {
 public:
   explicit TrialsOfFile(const Tables& tables)
-      : children_(child_rows(tables, FileKind::trial)), reader_(tables, children_),
+      : most_bytes_(limits_for(tables.file, {}).memory_bytes),
+        children_(child_rows(tables, FileKind::trial)), reader_(tables, children_),
         ids_(trial_ids(tables)) {}
   const std::vector<std::int32_t>& ids() const { return ids_; }
   bool contains(std::int32_t id) const { return std::ranges::find(ids_, id) != ids_.end(); }
   model::TrialRecord read(std::int32_t id) {
-    return reader_.read(static_cast<std::uint64_t>(std::ranges::find(ids_, id) - ids_.begin()));
+    return reader_.read(static_cast<std::uint64_t>(std::ranges::find(ids_, id) - ids_.begin()),
+                        most_bytes_);
   }
 
 private:
+  std::uint64_t most_bytes_; // of a trial
   ChildRows children_;
   TrialReader reader_;
   std::vector<std::int32_t> ids_;

@@ -279,10 +279,10 @@ void check_values(const Tables& tables, FileKind kind, const std::function<void(
       });
     }
   }
-  child_rows(tables, kind);
+  child_rows(tables, kind, progress);
 }
 
-ChildRows child_rows(const Tables& tables, FileKind kind) {
+ChildRows child_rows(const Tables& tables, FileKind kind, const std::function<void()>& progress) {
   const std::vector<TableForm>& forms = run_form().tables;
   const base::Fd fd = open_columns(tables.file);
   ChildRows all(forms.size());
@@ -310,6 +310,7 @@ ChildRows child_rows(const Tables& tables, FileKind kind) {
         while (starts.size() <= numbers[i])
           starts.push_back(first + i);
       }
+      progress();
     });
     starts.resize(parents + 1, table.rows);
   }

@@ -30,7 +30,7 @@ struct Tables {
   Strings strings;
   std::vector<Table> tables;  // by their number in run_form()
   std::filesystem::path file; // the file with the columns that are not in memory; empty: all are
-  // Takes what large columns have too much for memory while they are put together.
+  // Large columns go there, piece by piece, while they are put together.
   std::optional<ScratchFile> scratch;
 };
 
@@ -64,7 +64,8 @@ void check_values(const Tables& tables, FileKind kind, const std::function<void(
 // For each table: the first child row of each row of its parent, and at the end the number of rows.
 using ChildRows = std::vector<std::vector<std::uint64_t>>;
 // Throws Exception: failed if rows are not in the order of their parents, or a parent does
-// not exist. Tables that such a file lacks are empty.
-ChildRows child_rows(const Tables& tables, FileKind kind);
+// not exist. Tables that such a file lacks are empty. Calls `progress` in between.
+ChildRows child_rows(
+    const Tables& tables, FileKind kind, const std::function<void()>& progress = [] {});
 
 } // namespace ncclprobe::store

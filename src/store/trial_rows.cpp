@@ -8,7 +8,7 @@
 namespace ncclprobe::store {
 namespace {
 
-constexpr int k_most_cells = 1 << 16;
+constexpr int k_most_cells = 1 << 24;
 
 } // namespace
 

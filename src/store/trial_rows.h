@@ -59,8 +59,8 @@ private:
     int cell() const { return static_cast<int>(key >> k_place_bits); }
     friend std::uint64_t sort_key(const Placed& placed) { return placed.key; }
   };
-  static constexpr unsigned k_rank_bits = 24;
-  static constexpr unsigned k_place_bits = 48;
+  static constexpr unsigned k_rank_bits = 20;
+  static constexpr unsigned k_place_bits = 40;
 
   template <typename T>
   RowSorter<Placed<T>>& sorter_of() {

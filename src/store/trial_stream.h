@@ -16,7 +16,7 @@ struct TrialSink {
   // Called first, with the header and the number of trials. Called again, before all trials come
   // again, if the run was folded while it was read.
   std::function<void(model::RunHeader header, std::size_t trials)> begin;
-  // Each trial as read_run() would give it; `index` is its position by id. Called by several
+  // Each trial; `index` is its position by id. Called by several
   // threads at once, each with another index. May throw.
   std::function<void(std::size_t index, model::TrialRecord trial)> take;
   // May be absent. Called before for each of the trial's cells in their order, as soon as it is
@@ -27,9 +27,10 @@ struct TrialSink {
       take_cell;
 };
 
-// Reads a run as read_run() does, but holds the samples, conditions and marks of only a few trials
-// at once, or cells. Two to four threads unpack them. The files are first read in a forked child,
-// without these large tables, which have checksums of their own. Errors: as read_run().
+// Reads a run. The samples, conditions and marks of a few trials are in memory at once, or of a few
+// cells if take_cell takes them away. Two to four threads unpack them. The files are first read in
+// a forked child, without these large tables, which have checksums of their own. Errors: as
+// read_run().
 Result<void> read_trials(const std::filesystem::path& run_file, const TrialSink& sink);
 
 } // namespace ncclprobe::store

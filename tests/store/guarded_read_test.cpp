@@ -86,7 +86,7 @@ TEST_CASE("a file that is not HDF5 is reported without reading it") {
   REQUIRE(results[1].error().message == "/dev/zero is not a regular file, and so not an HDF5 file");
   REQUIRE_THAT(results[2].error().message,
                ContainsSubstring("is damaged: it has 8589934592 bytes and should have "));
-  REQUIRE_THAT(results[3].error().message, ContainsSubstring("has more than 16 GiB"));
+  REQUIRE_THAT(results[3].error().message, ContainsSubstring("has more than 256 GiB"));
 }
 
 TEST_CASE("a read that needs more memory than its limit is refused") {

@@ -86,5 +86,5 @@ TEST_CASE("a cell that cannot be is refused") {
   store::TrialRows rows(folder.path());
   model::CellRecord cell;
   CHECK_THROWS_AS(rows.add(-1, cell), base::Exception);
-  CHECK_THROWS_AS(rows.add(1 << 16, cell), base::Exception);
+  CHECK_THROWS_AS(rows.add(1 << 24, cell), base::Exception);
 }

@@ -94,7 +94,7 @@ Result<void> read_all(int fd, const std::string& name, analysis::LogScanner& sca
 
 // A run keeps the last output of workers whose trials went wrong.
 Result<void> read_outputs(const std::string& run_file, analysis::LogScanner& scanner) {
-  NCCLPROBE_TRY_ASSIGN(const model::Run run, store::read_run(run_file));
+  NCCLPROBE_TRY_ASSIGN(const model::Run run, store::read_run(run_file, store::Rows::drop));
   bool any = false;
   for (const model::TrialRecord& trial : run.trials)
     for (const model::WorkerRecord& worker : trial.workers)

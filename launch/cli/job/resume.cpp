@@ -124,7 +124,7 @@ Result<void> check_machine(const std::filesystem::path& run_file, const RunOptio
 } // namespace
 
 Result<BegunRun> begun_run(const std::filesystem::path& run_file) {
-  auto run = store::read_run(run_file);
+  auto run = store::read_run(run_file, store::Rows::drop);
   if (!run) {
     Error& error = run.error();
     if (error.code != Errc::not_found && error.code != Errc::unavailable)

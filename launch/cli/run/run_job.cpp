@@ -153,8 +153,8 @@ Result<Ending> measure(launch::Supervisor& supervisor, const Job& job, const wor
   });
   for (model::TrialSpec& spec : missing)
     launch::keep_trace_with(output, run_id, spec);
-  if (!job.more) // they decide by the samples in the records
-    supervisor.keep_rows_in(store::parts_folder(output));
+  // Jobs that call for more trials decide by the samples in the records.
+  supervisor.keep_rows_in(job.more ? std::filesystem::path() : store::parts_folder(output));
   bool all_done = true;
   for (std::size_t next = 0; next < missing.size(); ++next) {
     const model::TrialSpec spec = missing[next]; // a copy: more trials may be added

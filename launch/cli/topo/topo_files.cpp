@@ -28,7 +28,7 @@ Result<std::string> content_of(const std::string& file) {
 
 // The hosts of a run, as its workers saw them, and where its ranks were.
 Result<void> add_run(const std::string& file, Sight& sight) {
-  auto run = store::read_run(file);
+  auto run = store::read_run(file, store::Rows::drop);
   if (!run) {
     Error error = std::move(run.error());
     if (error.code == Errc::protocol)

@@ -345,7 +345,7 @@ class Reading(ProgramTest):
             self.look("models", name)
         self.look("doctor", "--log", "/dev/zero", words=["is a device, not a log"])
         self.look("topo", "--from", str(sparse), words=["more than 64 MiB"])
-        self.look("report", str(sparse), words=["more than 16 GiB"])
+        self.look("report", str(sparse), words=["more than 256 GiB"])
 
     def test_pipes_without_end(self):
         for reader in (["topo", "--from"], ["doctor", "--gpu", "T4", "--policy"], ["plan", "--plan"], ["doctor", "--offline"]):
