@@ -9,7 +9,6 @@
 #include "model/document.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace ncclprobe::launch {
 namespace {
@@ -127,7 +126,8 @@ void LeaderTrial::on_trouble(Trouble trouble) {
     cause_->ranks.insert(cause_->ranks.end(), trouble.ranks.begin(), trouble.ranks.end());
     std::ranges::sort(cause_->ranks);
     // A report may come again on another way.
-    cause_->ranks.erase(std::ranges::unique(cause_->ranks).begin(), cause_->ranks.end());
+    cause_->ranks.erase(std::unique(cause_->ranks.begin(), cause_->ranks.end()),
+                        cause_->ranks.end());
   }
   // An error may follow from a crash that is not reported yet. Stopping at once would hide the
   // crash.
@@ -162,7 +162,8 @@ void LeaderTrial::show_progress_from_now_on() {
 void LeaderTrial::show_progress() {
   if (!options_.on_progress || progress_.empty() || !shows_progress_)
     return;
-  const ProgressNote slowest = std::ranges::min(std::views::values(progress_));
+  const ProgressNote slowest =
+      std::ranges::min_element(progress_, {}, [](const auto& one) { return one.second; })->second;
   if (slowest == shown_)
     return;
   shown_ = slowest;

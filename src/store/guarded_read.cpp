@@ -3,6 +3,7 @@
 
 #include "store/guarded_read.h"
 
+#include "base/atomic_file.h"
 #include "base/fd.h"
 #include "store/superblock.h"
 

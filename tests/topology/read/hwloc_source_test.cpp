@@ -113,6 +113,22 @@ TEST_CASE("an object without its set of CPUs is refused before hwloc crashes on 
   CHECK_THAT(read.error().message, ContainsSubstring("complete_cpuset"));
 }
 
+TEST_CASE("what hwloc crashes on or skips is refused before it sees it") {
+  const std::string good = machine_text("smt-nvlink-hwloc.xml");
+  auto complaint_after = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    text.replace(text.find(from), from.size(), to);
+    auto machine = read_hwloc_xml(text, "lstopo.xml");
+    return machine ? "" : machine.error().text();
+  };
+
+  CHECK(complaint_after("0x000000ff", "0xf...f,0x000000ff") == "");
+  CHECK_THAT(complaint_after("complete_cpuset=\"0x000000ff", "complete_cpuset=\"0x000000=ff"),
+             ContainsSubstring("lstopo.xml:5: complete_cpuset=\"0x000000=ff\" is not a set"));
+  CHECK_THAT(complaint_after("<object type=\"NUMANode\"", "gpud <object type=\"NUMANode\""),
+             ContainsSubstring("<object type=\"Package\"> has text in it"));
+}
+
 TEST_CASE("hwloc describes this host") {
   auto host = hwloc_topology();
 
