@@ -21,8 +21,8 @@ constexpr std::int64_t k_pause_ns = 2'000'000'000;
 // Messages of this many trials before the present one may still be missing somewhere.
 constexpr int k_trials_kept = 2;
 constexpr int k_most_per_pump = 256;
-// Samples of thousands of ranks come in many messages of this size, which nobody has in memory at
-// once.
+// Thousands of ranks report more samples than fit in memory. So what is held is sent on once it is
+// this large, and no more than this is taken in before it is worked on.
 constexpr std::size_t k_most_bytes_held = 1 << 20;
 constexpr std::size_t k_most_bytes_per_pump = 4 << 20;
 

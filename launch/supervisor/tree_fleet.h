@@ -108,7 +108,7 @@ private:
 
   // Up.
   std::vector<Up> held_;
-  std::size_t held_bytes_ = 0;       // about
+  std::size_t held_bytes_ = 0;       // at most: equal parts count more than once
   std::map<std::string, Seen> seen_; // what passed up, by the bytes of the report
   std::int64_t due_ns_ = 0;          // 0: nothing is held
   Pace pace_;

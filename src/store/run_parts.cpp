@@ -160,22 +160,23 @@ Result<Gathered> gather(const fs::path& run_file) {
       run.folded = {files.files[0], {}};
     for (std::size_t i = 1; i <= files.parts; ++i) {
       const FileToRead& part = files.files[i];
-      if (checks[i]) {
-        run.parts.push_back(part.path);
-        if (run.folded) {
-          NCCLPROBE_TRY_ASSIGN(const Tables tables, outline_of(part));
-          TrialsOfFile trials(tables);
-          if (!brings_news(trials, folded, run.folded->replaced))
-            continue;
-        }
-        run.news.push_back(part);
-      } else if (checks[i].error().code == Errc::unavailable) { // it was not read
-        return fail(checks[i].error());
-      } else if (checks[i].error().code !=
-                 Errc::not_found) { // otherwise its writer has just folded it
-        run.damaged.push_back(
-            fmt::format("{}: {}", part.path.filename().string(), checks[i].error().message));
+      if (!checks[i]) {
+        const Error& error = checks[i].error();
+        if (error.code == Errc::unavailable) // it was not read
+          return fail(error);
+        if (error.code != Errc::not_found) // otherwise its writer has just folded it
+          run.damaged.push_back(
+              fmt::format("{}: {}", part.path.filename().string(), error.message));
+        continue;
       }
+      run.parts.push_back(part.path);
+      if (run.folded) {
+        NCCLPROBE_TRY_ASSIGN(const Tables tables, outline_of(part));
+        TrialsOfFile trials(tables);
+        if (!brings_news(trials, folded, run.folded->replaced))
+          continue;
+      }
+      run.news.push_back(part);
     }
     if (files.header_beside && checks.back()) {
       NCCLPROBE_TRY_ASSIGN(const Tables tables, outline_of(files.files.back()));

@@ -363,9 +363,9 @@ bool is_set(std::string_view text) {
   return text.find_first_not_of("0123456789abcdefABCDEFx,") == std::string_view::npos;
 }
 
-// hwloc 2 writes all of these sets, and 2.9 crashes on a file in which one is missing or no set. It
-// skips what follows a text between objects, and accepts any number as the kind of a bridge or
-// device.
+// hwloc 2 writes all of these sets. Version 2.9 crashes on a file in which one is missing, or is
+// not a set. It skips what follows a text between objects. It accepts any number as the kind of a
+// bridge or device.
 Result<void> check_objects(const XmlFile& file, const pugi::xml_node& parent) {
   for (const pugi::xml_node& object : parent.children("object")) {
     std::string_view type = object.attribute("type").value();
