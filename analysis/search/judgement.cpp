@@ -98,6 +98,7 @@ private:
     std::size_t target = 0;
     Candidate candidate;
     std::vector<double> ratios; // one for each process: without / with the in-process values
+    double needed = 1;
     Answer answer;
   };
 
@@ -157,8 +158,8 @@ private:
     return rows;
   }
 
-  double needed_of(std::size_t target) const {
-    return std::max(least_, floor_of(evidence_, unset_, one_target(target, unset_)));
+  double floor_of_target(std::size_t target) const {
+    return floor_of(evidence_, unset_, one_target(target, unset_));
   }
 
   // The scatter of all rows of that size class says more than a row's own five ratios: a cell may
@@ -175,26 +176,54 @@ private:
 
   void judge_rows() {
     const Candidate& process = out_.settings.candidate;
-    for (std::size_t target = 0; target < space_.targets.size(); ++target)
+    for (std::size_t target = 0; target < space_.targets.size(); ++target) {
+      const double floor = floor_of_target(target);
       out_.table.push_back({.candidate = process,
-                            .over_default = over_default(target, process),
-                            .floor = floor_of(evidence_, unset_, one_target(target, unset_)),
-                            .needed = needed_of(target)});
+                            .over_default = gain_over_default(target, process),
+                            .floor = floor,
+                            .needed = std::max(least_, floor)});
+    }
     std::vector<Row> rows = rows_under(process);
+    std::vector<bool> proven = prove(rows, false);
+    // A table that exists costs its user no more with another row.
+    if (out_.settings.proven && std::ranges::find(proven, true) != proven.end()) {
+      const std::vector<bool> beside = prove(rows, true);
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        proven[i] = proven[i] || beside[i];
+    }
+    give_reasons_for_others();
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      decide(rows[i], proven[i]);
+  }
+
+  // Sets the rows' answers: whether each is faster than the settings alone by `needed` of its
+  // target, or as a further row of a table.
+  std::vector<bool> prove(std::vector<Row>& rows, bool further) const {
     const auto of_class = scatters(rows);
     std::vector<double> p_values;
     for (Row& row : rows) {
       const LogScatter typical_one = typical(of_class[class_of(row.target)]);
       const auto own = *paired_ratio(row.ratios, k_confidence);
-      row.answer =
-          most_careful({own, paired_ratio(own.ratio, row.ratios.size(), typical_one, k_confidence)},
-                       row.ratios.size(), out_.table[row.target].needed);
+      const std::vector tests{
+          own, paired_ratio(own.ratio, row.ratios.size(), typical_one, k_confidence)};
+      const Decision& decision = out_.table[row.target];
+      row.needed = further ? decision.floor : decision.needed;
+      row.answer = most_careful(tests, row.ratios.size(), row.needed);
+      if (further)
+        ask_more_of(row);
       p_values.push_back(row.answer.p);
     }
-    give_reasons_for_others();
-    const std::vector<double> adjusted = holm_adjusted(p_values);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      decide(rows[i], adjusted[i] < alpha_ / 2);
+    std::vector<bool> proven;
+    for (double adjusted : holm_adjusted(p_values))
+      proven.push_back(adjusted < alpha_ / 2);
+    return proven;
+  }
+  // A further row must be faster than the default, too, by as much as any winner.
+  void ask_more_of(Row& row) const {
+    const double needed = out_.table[row.target].needed;
+    const auto whole = over_default(row.target, row.candidate);
+    row.answer.p = whole ? std::max(row.answer.p, p_above(*whole, needed)) : 1;
+    row.answer.hopeless = row.answer.hopeless || !whole || whole->interval.high < needed;
   }
 
   // In-process values under the process parameters that were not chosen.
@@ -220,20 +249,26 @@ private:
       decision.proven = true;
       decision.candidate = row.candidate;
       decision.over_settings = gain;
-      decision.over_default = over_default(row.target, row.candidate);
+      decision.over_default = gain_over_default(row.target, row.candidate);
     }
-    out_.reasons.push_back(reason_of(row.candidate, row.target, fate, gain, decision.needed));
+    out_.reasons.push_back(reason_of(row.candidate, row.target, fate, gain, row.needed));
   }
 
+  std::optional<RatioTest> over_default(std::size_t target, const Candidate& candidate) const {
+    return welch_ratio(times_of(evidence_.confirmed, unset_, one_target(target, unset_)),
+                       times_of(evidence_.confirmed, process_part(space_, candidate),
+                                one_target(target, candidate)),
+                       k_confidence);
+  }
   // For information: its own interval, without a decision.
-  Gain over_default(std::size_t target, const Candidate& candidate) const {
-    const auto without = times_of(evidence_.confirmed, unset_, one_target(target, unset_));
-    const auto with = times_of(evidence_.confirmed, process_part(space_, candidate),
-                               one_target(target, candidate));
+  Gain gain_over_default(std::size_t target, const Candidate& candidate) const {
+    const auto processes = times_of(evidence_.confirmed, process_part(space_, candidate),
+                                    one_target(target, candidate))
+                               .size();
     if (candidate == unset_)
-      return {.processes = static_cast<int>(without.size())};
-    const auto test = welch_ratio(without, with, k_confidence);
-    return test ? gain_of(*test, with.size()) : Gain{};
+      return {.processes = static_cast<int>(processes)};
+    const auto test = over_default(target, candidate);
+    return test ? gain_of(*test, processes) : Gain{};
   }
 
   const Space& space_;

@@ -23,6 +23,11 @@ class JobsOnGpus(unittest.TestCase):
         self.assertEqual(bench.step_ms(said), 3.0)
         self.assertEqual(bench.mean_step_ms(said), 4.0)
 
+    def test_what_a_plant_costs_is_the_mean_step_beside_steps_far_from_planted_ones(self):
+        period = [12.0, 10.0, 10.0, 11.0, 17.0] # the last is planted; its neighbours do not count
+        said = {"ranks": [{"step_ms": period * 2 + [99.0]}, {"step_ms": [10.0] * 11}]}
+        self.assertAlmostEqual(bench.planted_cost_ms(said), 1.0)
+
     def test_a_report_is_divided_by_its_most_frequent_kind_of_steps(self):
         cells = [{"cell": 0, "steps": 2, "compute_ns": 8e6, "hidden_ns": 2e6, "exposed_wait_ns": 1e6, "exposed_transfer_ns": 3e6},
                  {"cell": 1, "steps": 1, "compute_ns": 99e6, "hidden_ns": 0, "exposed_wait_ns": 0, "exposed_transfer_ns": 0}]

@@ -11,9 +11,9 @@ The grid is every combination of the process parameters (and their defaults) in 
 in-process parameters for every size. With --measured 1, one of the five is measured, and the time is scaled to five. Every parameter of
 tune that the grid leaves out must be set in the environment, because tune leaves such variables alone.
 
-The three steps: the grid; tune, with --share of the grid's time as its budget; then the two best combinations of the grid, the default,
-and what tune delivers, run once more in fresh processes in random order. The grid and the first half of these runs choose the grid's
-best, and the second half gives its time. Otherwise the best of many would be partly lucky.
+The three steps: the grid; tune, with --share of the grid's time as its budget; then the two best combinations of the grid, with their
+fastest in-process combinations, the default, and what tune delivers, run once more in fresh processes in random order. The grid and the
+first half of these runs choose the grid's best, and the second half gives its time. Otherwise the best of many would be partly lucky.
 """
 
 import argparse
@@ -37,6 +37,7 @@ IN_PROCESS = { # the values of "channels" are those of --channels
 }
 SOME_LEFT_OUT = 3 # exit code of ncclprobe: cells were skipped or failed, the others have figures
 FINALISTS = 2
+PROMISING = 2 # in-process combinations of a size that run again
 
 
 def seconds_of(command):
@@ -64,10 +65,14 @@ def split_setting(text, backend):
     return frozenset(words) - within, within
 
 
-def measure(options, processes, repeats, folder):
+def in_process_grids(options):
+    return [{name: values or options.channels for name, values in grid.items()} for grid in IN_PROCESS[options.backend]]
+
+
+def measure(options, processes, repeats, folder, grids):
     """Wall time, and {process combination: {size: {in-process combination: times in us}}}, of cells that ran."""
     took, times = 0.0, collections.defaultdict(lambda: collections.defaultdict(lambda: collections.defaultdict(list)))
-    for number, grid in enumerate(IN_PROCESS[options.backend]):
+    for number, grid in enumerate(grids):
         command = [*options.launch, str(options.bin / "ncclprobe"), "run", "--backend", options.backend, "--collectives", options.collective,
                    "--sizes", options.sizes, "--repeat", str(repeats), "--warmups", str(options.warmups),
                    "--iterations", str(options.iterations), "--batches", str(options.batches), "--proof", "off", "--seed", str(number + 1),
@@ -80,7 +85,7 @@ def measure(options, processes, repeats, folder):
         if not any(processes):
             command.append("--no-sweep")
         for name, values in grid.items():
-            command += ["--in-process", f"{name}={values or options.channels}"]
+            command += ["--in-process", f"{name}={values}"]
         seconds, text = seconds_of(command)
         took += seconds
         for row in csv.DictReader(text.splitlines()):
@@ -94,6 +99,25 @@ def cost(of_process):
     """The mean logarithm over sizes of the best time; infinite if a size has none."""
     logs = [math.log(min(statistics.mean(times) for times in of_size.values())) for of_size in of_process.values()]
     return statistics.mean(logs)
+
+
+def promising(grid, finalists, grids):
+    """The smallest grids that have the fastest in-process combinations of each size under the finalists; [{}] if these are the defaults."""
+    fastest = set()
+    for of_process in finalists:
+        for of_size in grid[of_process].values():
+            fastest.update(sorted(of_size, key=lambda one: statistics.mean(of_size[one]))[:PROMISING])
+    out = []
+    for names in grids:
+        values = {name: set() for name in names}
+        for combination in fastest:
+            if {word.partition("=")[0] for word in combination} == set(names):
+                for word in combination:
+                    name, _, value = word.partition("=")
+                    values[name].add(value)
+        if all(values.values()):
+            out.append({name: ",".join(sorted(of)) for name, of in values.items()})
+    return out or [{}]
 
 
 def tuned(options, budget_s, folder):
@@ -124,7 +148,8 @@ def best_of_grid(grid, first_half, finalists):
         within = {}
         for size, of_size in grid[of_process].items():
             seen = {one: times + first_half[of_process][size].get(one, []) for one, times in of_size.items()}
-            within[size] = min(seen, key=lambda one: statistics.mean(seen[one]))
+            again = [one for one in seen if first_half[of_process][size].get(one)]
+            within[size] = min(again, key=lambda one: statistics.mean(seen[one]))
         total = statistics.mean(math.log(statistics.mean(grid[of_process][size][one] + first_half[of_process][size].get(one, [])))
                                 for size, one in within.items())
         if best is None or total < best[0]:
@@ -150,7 +175,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=5, help="fresh processes of each combination in the grid")
     parser.add_argument("--measured", type=int, default=1, help="how many of them are measured")
     parser.add_argument("--share", type=float, default=0.15, help="budget of tune, as a share of the grid's time")
-    parser.add_argument("--final-repeats", type=int, default=4)
+    parser.add_argument("--final-repeats", type=int, default=8)
     parser.add_argument("--warmups", type=int, default=5)
     parser.add_argument("--iterations", type=int, default=20)
     parser.add_argument("--batches", type=int, default=5)
@@ -163,11 +188,13 @@ def main():
         folder = options.keep or pathlib.Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         processes = combinations(options.process)
-        grid_s, grid = measure(options, processes, options.measured, folder)
+        grids = in_process_grids(options)
+        grid_s, grid = measure(options, processes, options.measured, folder, grids)
         scaled_s = grid_s * options.repeats / options.measured
         tune_s, chosen = tuned(options, options.share * scaled_s, folder)
         finalists = sorted(grid, key=lambda one: cost(grid[one]))[:FINALISTS]
-        _, final = measure(options, list(dict.fromkeys([*finalists, chosen])), options.final_repeats, folder) # and the default
+        _, final = measure(options, list(dict.fromkeys([*finalists, chosen])), options.final_repeats, folder, # and the default
+                           promising(grid, finalists, grids))
     first_half, second_half = halves(final)
     of_process, within = best_of_grid(grid, first_half, finalists)
     print(f"grid: {len(processes)} combinations of processes, {grid_s:.0f} s for {options.measured} of {options.repeats} repeats, "

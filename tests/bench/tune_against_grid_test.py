@@ -34,6 +34,16 @@ class TuneAgainstGrid(unittest.TestCase):
         self.assertEqual((of_process, within), (NOTHING, {1024: lucky}))
         self.assertEqual(second[NOTHING][1024][lucky], [12.0])
 
+    def test_the_fastest_combinations_of_each_size_run_again(self):
+        def of(text):
+            return frozenset(text.split())
+        grids = [{"algorithm": "Ring,Tree", "protocol": "LL,Simple"}, {"algorithm": "Ring,Tree", "protocol": "LL,Simple", "channels": "8,16"}]
+        grid = {NOTHING: {1: {of("algorithm=Ring protocol=LL"): [1.0], of("algorithm=Tree protocol=LL"): [2.0], NOTHING: [9.0]},
+                          2: {NOTHING: [1.0], of("algorithm=Tree protocol=LL"): [2.0], of("algorithm=Ring channels=8 protocol=LL"): [3.0]}}}
+
+        self.assertEqual(bench.promising(grid, [NOTHING], grids), [{"algorithm": "Ring,Tree", "protocol": "LL"}])
+        self.assertEqual(bench.promising({NOTHING: {1: {NOTHING: [1.0]}}}, [NOTHING], grids), [{}])
+
     def test_tune_finds_the_best_of_a_synthetic_grid(self):
         done = subprocess.run([sys.executable, "-B", bench.__file__, "--bin", os.environ["NCCLPROBE_BIN"], "--backend", "synthetic",
                                "--sizes", "1M,4M", "--process", "NCCLPROBE_SYNTHETIC_COPY_PPM=100000", "--share", "3"],
