@@ -4,7 +4,7 @@
 """What `ncclprobe record`, `report`, `replay` and `--what-if` say of PyTorch jobs (training_job.py), beside what the jobs say of
 themselves: what recording costs, how a step divides, who holds a job up, whether a replay is as long, and what a disturbance costs.
 
-    tests/bench/jobs_on_gpus.py --bin build/nvidia/bin cost split planted replay what-if hang      # 2 GPUs, about 12 minutes
+    tests/bench/jobs_on_gpus.py --bin build/nvidia/bin cost split planted link replay what-if hang # 2 GPUs, about 15 minutes
     tests/bench/jobs_on_gpus.py --bin build/nvidia/bin --rounds 2 --models encoder cost
 
 Runs of the two sides are in turns, in random order. Each figure is printed as soon as it is known. Needs PyTorch with CUDA, torchrun,
@@ -28,10 +28,17 @@ import time
 JOB = pathlib.Path(__file__).with_name("training_job.py")
 RANKS = 2
 # Model, batch. The small batch is bound by its launches. The others are large, because a host that is late by itself hides what is planted.
-MODELS = {"encoder": ("encoder", 48), "small": ("encoder", 2), "vit_l_16": ("vit_l_16", 64), "two_groups": ("two_groups", 48)}
+MODELS = {"encoder": ("encoder", 48), "small": ("encoder", 2), "vit_l_16": ("vit_l_16", 128), "two_groups": ("two_groups", 48)}
+# With one CTA, transfers are long and exposed. Otherwise most of the communication is waiting, which is different in each run.
+SPLIT_BATCHES = {"encoder": 16, "vit_l_16": 32}
+SPLIT_SETTINGS = {"NCCL_MAX_CTAS": "1"}
 # Plant, and the causes that name it.
-PLANTS = {"host:1:3": {"host"}, "computing:1:4": {"computing"}, "loader:1:3": {"host"}, "copies:1:256": {"copies"},
-          "link:1:4096": {"transfer", "slow_link", "slow_transfers"}}
+PLANTS = {"host:1:3": {"host"}, "computing:1:4": {"computing"}, "loader:1:3": {"host"}, "copies:1:256": {"copies"}}
+# Another process loads the PCIe link that NCCL uses without P2P. The model's communication is exposed.
+LINK_PLANT, LINK_MODEL, LINK_SETTINGS = "link:1:8192", "two_groups", {"NCCL_P2P_DISABLE": "1"}
+LINK_CAUSES = {"transfer", "slow_link", "slow_transfers"}
+# Large beside the scatter of a step, which is about 1 ms: a gain shall be seen to a few percent.
+WHAT_IF_PLANTS = ["host:1:20", "computing:1:15", "loader:1:20", "copies:1:1024"]
 HELD_UP_EVERY = 5
 
 
@@ -40,8 +47,9 @@ class Bench:
         self.options, self.folder, self.captures = options, pathlib.Path(folder), 0
         self.ncclprobe = str(options.bin / "ncclprobe")
 
-    def job(self, name, *more, steps=60):
-        model, batch = MODELS[name]
+    def job(self, name, *more, steps=60, batch=None):
+        model, usual_batch = MODELS[name]
+        batch = batch or usual_batch
         return ["torchrun", "--standalone", f"--nproc-per-node={RANKS}", str(JOB), "--model", model, "--batch", str(batch),
                 "--steps", str(steps), *more]
 
@@ -57,11 +65,12 @@ class Bench:
         lines = [line for line in self.run(command, **environment).splitlines() if line.startswith('{"torch"')]
         return json.loads(lines[-1])
 
-    def record(self, name, *recording, job=(), steps=60, **environment):
+    def record(self, name, *recording, job=(), steps=60, batch=None, **environment):
         """What the job says, and the folder of its capture."""
         self.captures += 1
         folder = self.folder / f"job-{self.captures}"
-        said = self.of_job([self.ncclprobe, "record", "-q", "-o", str(folder), *recording, "--", *self.job(name, *job, steps=steps)],
+        said = self.of_job([self.ncclprobe, "record", "-q", "-o", str(folder), *recording, "--",
+                            *self.job(name, *job, steps=steps, batch=batch)],
                            **environment)
         return said, folder
 
@@ -111,11 +120,11 @@ def cost(bench, name):
 
 
 def split(bench, name):
-    theirs, ours, steps = [], [], 30
+    theirs, ours, steps, batch = [], [], 30, SPLIT_BATCHES.get(name)
     for _ in range(bench.options.rounds):
-        said = bench.of_job(bench.job(name, "--profile", str(steps)))
+        said = bench.of_job(bench.job(name, "--profile", str(steps), batch=batch), **SPLIT_SETTINGS)
         theirs.append({key: statistics.mean(rank[key] for rank in said["ranks"]) for key in said["ranks"][0]})
-        _, capture = bench.record(name, "--cuda", "--steps", "1000", steps=steps)
+        _, capture = bench.record(name, "--cuda", "--steps", "1000", steps=steps, batch=batch, **SPLIT_SETTINGS)
         report = bench.report(capture)
         ours.append(division_of_report(report))
         kind = max(report["job"]["kinds"], key=lambda one: one["steps"])
@@ -128,13 +137,22 @@ def split(bench, name):
 
 def planted(bench, name):
     for plant, causes in PLANTS.items():
-        _, capture = bench.record(name, "--cuda", "--steps", "5", "--every", "5", job=("--plant", plant, "--every", str(HELD_UP_EVERY)))
-        report = bench.report(capture)
-        hold_ups = sorted(report["job_causes"]["hold_ups"] or [], key=lambda one: -(one["excess_ns"] or 0))
-        first = hold_ups[0] if hold_ups else None
-        found = first and first["cause"] in causes and (first["cause_rank"] == 1 or plant.startswith("link"))
-        said = f"{first['cause']} of rank {first['cause_rank']}, {first['excess_ns'] / 1e6:.2f} ms a step" if first else "nothing"
-        print(f"planted    {name:10} {plant:26} named first: {said}   {'right' if found else 'WRONG'}", flush=True)
+        planted_once(bench, name, plant, causes)
+
+
+def planted_link(bench, name):
+    planted_once(bench, name, LINK_PLANT, LINK_CAUSES, **LINK_SETTINGS)
+
+
+def planted_once(bench, name, plant, causes, **environment):
+    job = ("--plant", plant, "--every", str(HELD_UP_EVERY))
+    _, capture = bench.record(name, "--cuda", "--steps", "5", "--every", "5", steps=40, job=job, **environment)
+    report = bench.report(capture)
+    hold_ups = sorted(report["job_causes"]["hold_ups"] or [], key=lambda one: -(one["excess_ns"] or 0))
+    first = hold_ups[0] if hold_ups else None
+    found = first and first["cause"] in causes and (first["cause_rank"] == 1 or plant.startswith("link"))
+    said = f"{first['cause']} of rank {first['cause_rank']}, {first['excess_ns'] / 1e6:.2f} ms a step" if first else "nothing"
+    print(f"planted    {name:10} {plant:26} named first: {said}   {'right' if found else 'WRONG'}", flush=True)
 
 
 def replay_times(bench, capture, *more):
@@ -170,9 +188,9 @@ def planted_cost_ms(said):
 
 def what_if(bench, name):
     good = close = total = 0
-    for plant in list(PLANTS)[:4]:
+    for plant in WHAT_IF_PLANTS:
         for _ in range(bench.options.rounds):
-            said, capture = bench.record(name, "--cuda", "--steps", "5", "--every", "5",
+            said, capture = bench.record(name, "--cuda", "--steps", "5", "--every", "5", steps=90, # and 10 before them
                                          job=("--plant", plant, "--every", str(HELD_UP_EVERY)))
             seen = planted_cost_ms(said)
             answers = bench.report(capture, "--what-if", "rank:1=median")["job_causes"]["what_if"]
@@ -205,7 +223,7 @@ def hang(bench, name):
             job.wait()
 
 
-PARTS = {"cost": cost, "split": split, "planted": planted, "replay": replay, "what-if": what_if, "hang": hang}
+PARTS = {"cost": cost, "split": split, "planted": planted, "link": planted_link, "replay": replay, "what-if": what_if, "hang": hang}
 
 
 def missing():
@@ -237,7 +255,7 @@ def main():
         bench = Bench(options, options.keep or temporary)
         bench.folder.mkdir(parents=True, exist_ok=True)
         for part in options.parts:
-            for name in options.models.split(","):
+            for name in [LINK_MODEL] if part == "link" else options.models.split(","):
                 try: # one failure must not cost the other figures
                     PARTS[part](bench, name)
                 except (RuntimeError, subprocess.TimeoutExpired, KeyError, IndexError, ValueError, TypeError) as problem:

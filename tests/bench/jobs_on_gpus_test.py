@@ -42,7 +42,7 @@ class JobsOnGpus(unittest.TestCase):
         self.assertEqual([step for step in range(40) if training_job.Plant("mismatch:1:20", 5, 1).is_due("mismatch", step)], [20])
 
     def test_each_plant_of_the_bench_is_one_of_the_job(self):
-        for plant in bench.PLANTS:
+        for plant in [*bench.PLANTS, bench.LINK_PLANT, *bench.WHAT_IF_PLANTS]:
             self.assertIn(f"  {plant.split(':')[0]}:RANK:", training_job.__doc__)
 
 

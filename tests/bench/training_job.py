@@ -11,7 +11,7 @@ Plants, each on one rank in every Nth step (--every):
   loader:RANK:MS      the host waits for the input, and copies it to the GPU then
   computing:RANK:N    N more matrix products of 8192 x 8192 in the step
   copies:RANK:MIB     so many MiB more are copied from the host's memory before the step
-  link:RANK:MIB       another process copies so many MiB from this rank's GPU to the other one meanwhile
+  link:RANK:MIB       another process copies so many MiB from the host's memory to this rank's GPU meanwhile
   mismatch:RANK:STEP  the rank's all_reduce of that step has another size, so the job hangs
 """
 
@@ -51,11 +51,12 @@ class Plant:
 
 
 def copy_on_order(gpu):
-    """Another process: each line that it reads is a number of MiB to copy from this GPU to the next."""
+    """Another process: each line that it reads is a number of MiB to copy to this GPU. It uses only the copy engine, so nothing that
+    computes waits for it."""
     import torch
 
-    piece = torch.empty(64 << 20, dtype=torch.uint8, device=f"cuda:{gpu}")
-    there = torch.empty_like(piece, device=f"cuda:{(gpu + 1) % torch.cuda.device_count()}")
+    piece = torch.empty(64 << 20, dtype=torch.uint8).pin_memory()
+    there = torch.empty_like(piece, device=f"cuda:{gpu}")
     for line in sys.stdin:
         for _ in range(max(1, int(line) // 64)):
             there.copy_(piece, non_blocking=True)
@@ -159,7 +160,7 @@ def main():
         optimizer.step()
 
     for number in range(options.warmup):
-        step(-options.every * options.warmup + number * options.every) # never due
+        step(number - options.warmup) # the plant is due as often as later
     torch.cuda.synchronize()
     dist.barrier()
     mine = {}

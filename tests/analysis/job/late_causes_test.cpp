@@ -9,6 +9,7 @@
 #include "support/catch.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -173,6 +174,38 @@ MadeJob one_always_waits() {
   return job;
 }
 
+// Two data-parallel ranks with 12 buckets, which their computing hides. In every fifth step rank 1
+// is 20 ms late. So the operations of rank 0 wait for the ones before them, and then for free
+// multiprocessors: for up to 0.4 ms.
+MadeJob hidden_buckets() {
+  MadeJob job(2);
+  const int data = job.communicator({0, 1});
+  std::mt19937_64 random(1);
+  auto noise_ns = [&](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+  };
+  for (int step = 0; step < k_simulated_steps; ++step) {
+    std::int64_t free_ns = std::max(job.now_ns(0), job.now_ns(1));
+    const std::int64_t handed_ns = free_ns;
+    std::array<std::int64_t, 2> ready_ns{free_ns + 20 * k_ms,
+                                         free_ns + (step % 5 == 4 ? 40 : 20) * k_ms};
+    for (int bucket = 0; bucket < 12; ++bucket) {
+      std::vector<MadeJob::Part> parts;
+      for (std::int64_t& ready : ready_ns) {
+        ready += 3 * k_ms + noise_ns(k_ms / 20);
+        const bool queued = ready < free_ns;
+        const std::int64_t begin_ns = queued ? free_ns + noise_ns(2 * k_ms / 5) : ready;
+        parts.push_back({handed_ns, begin_ns, 0});
+      }
+      free_ns = std::max(parts[0].begin_ns, parts[1].begin_ns) + k_ms / 5;
+      for (MadeJob::Part& part : parts)
+        part.end_ns = free_ns;
+      job.collective(data, "AllReduce", static_cast<std::uint64_t>(20 + bucket) * k_mib, parts);
+    }
+  }
+  return job;
+}
+
 Disturbances slow_computing() {
   return {
       .computing_ns = [](int rank, int step) { return rank == 3 && step % 5 == 4 ? 3 * k_ms : 0; }};
@@ -303,6 +336,19 @@ TEST_CASE("A rank whose operations always wait does not make computing wait for 
   const Found it = found_of(one_always_waits());
   REQUIRE(it.model.waited.size() == 1);
   CHECK(it.model.waited[0] == WaitedFor::at_end_of_step);
+}
+
+TEST_CASE("Operations that wait on a busy GPU for the one before them do not count as late") {
+  const Found it = found_of(hidden_buckets());
+  CHECK(worst(it).origin.rank == 1);
+  REQUIRE(worst(it).gain);
+  CHECK(worst(it).gain->mean_ns == Approx(4 * k_ms).epsilon(0.1)); // 20 ms in every fifth step
+
+  const auto predicted =
+      base::value_or_throw(predict(it.graph, it.model, check_model(it.graph, it.model),
+                                   base::value_or_throw(parse_what_if("rank:1=median")), it.texts));
+  REQUIRE(predicted.size() == 1);
+  CHECK(predicted[0].gain.mean_ns == Approx(4 * k_ms).epsilon(0.1));
 }
 
 TEST_CASE("Without a change, a replay gives the times that were seen") {
