@@ -4,7 +4,7 @@
 
 # Checks with other tools than the compiler of the tests. Each builds in a folder of its own, build/<check>:
 #   tests/gates.sh tidy [FOLDER | FILE]...   clang-tidy, the checks in .clang-tidy; default: all folders
-#   tests/gates.sh tidy-changed [COUNT]      the same for the COUNT sources that were changed last; default: 8
+#   tests/gates.sh tidy-changed [COUNT]      the same for the COUNT sources that were changed last; default: 5
 #   tests/gates.sh asan [TEST]...            AddressSanitizer and UBSan; default: the test programs of what reads foreign bytes
 #   tests/gates.sh tsan [TEST]...            ThreadSanitizer; default: the test programs of supervisor and plugins
 #   tests/gates.sh coverage [TEST]...        lines and branches per library, by these test programs; default: all of label unit
@@ -53,7 +53,7 @@ tidy() {
 tidy-changed() {
   local changed sources
   changed=$(git log -n 50 --name-only --diff-filter=AM --format= -- {src,topology,analysis,launch}/'*.cpp' ':!src/nvidia' | awk '!seen[$0]++')
-  mapfile -t sources < <(for file in $changed; do [ ! -f "$file" ] || echo "$file"; done | head -n "${1:-8}")
+  mapfile -t sources < <(for file in $changed; do [ ! -f "$file" ] || echo "$file"; done | head -n "${1:-5}")
   [ ${#sources[@]} -gt 0 ] || { echo "tidy-changed: no source was changed in the last 50 commits" && return; }
   tidy "${sources[@]}"
 }

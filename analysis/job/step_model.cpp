@@ -12,13 +12,11 @@
 namespace ncclprobe::analysis::job {
 namespace {
 
-// NCCL's kernels that follow each other in a stream, and a launch that an idle GPU waits for.
-constexpr std::int64_t k_stream_gap_ns = 15'000;
-constexpr std::int64_t k_launch_ns = 20'000;
-// On a GPU that computes, a kernel of NCCL begins when multiprocessors become free: 0.4 ms after
-// its stream were seen. This counts as waiting for the stream if it is little of the delay.
+constexpr std::int64_t k_launch_ns = 20'000; // that an idle GPU waits for
+// A kernel of NCCL begins when multiprocessors are free. On a busy GPU that took up to 0.4 ms. Such
+// a start counts as waiting for the stream if it is a small part of the delay.
 constexpr std::int64_t k_busy_start_ns = 1'000'000;
-constexpr double k_little = 0.2;
+constexpr double k_small_part = 0.2;
 constexpr std::size_t k_fewest_clean = 3;
 constexpr std::size_t k_operations_to_decide = 200'000;
 constexpr double k_explains = 0.5; // of a gap's excess
@@ -91,12 +89,9 @@ private:
     const Stream& stream = streams_[own.communicator];
     const std::int64_t since_handed_ns =
         own.enqueued_ns == k_time_unknown ? INT64_MAX : own.begin_ns - own.enqueued_ns;
-    std::optional<double> usual_ns;
-    if (typical_ != nullptr)
-      usual_ns = typical_->gap[graph_.rank_slot(rank_, own.slot)];
     // An operation that the host hands over at the end of another waits for its host.
     one.follows_stream = stream.last != k_nothing && since_handed_ns >= k_launch_ns &&
-                         own.begin_ns <= stream.end_ns + longest_start_ns(base_ns, own, usual_ns);
+                         own.begin_ns <= stream.end_ns + longest_start_ns(base_ns, own, stream);
     const bool was_busy = one.follows_stream && one.after != stream.last && stream.end_ns > base_ns;
     one.ignores_stream = stream.last != k_nothing && own.begin_ns < stream.end_ns;
     if (!was_busy || one.ignores_stream) {
@@ -113,7 +108,7 @@ private:
     std::int64_t ready_ns = base_ns;
     if (own.enqueued_ns != k_time_unknown)
       ready_ns = std::max(ready_ns, own.enqueued_ns);
-    if (usual_ns)
+    if (const auto usual_ns = own_usual_ns(own))
       ready_ns = std::max(ready_ns, base_ns + static_cast<std::int64_t>(*usual_ns));
     else if (when_ready_ == WhenReady::latest)
       ready_ns = own.begin_ns;
@@ -121,20 +116,32 @@ private:
     one.gap_ns = one.ready_ns - base_ns;
   }
 
-  // How long after its stream became free an operation may begin that waited only for this.
-  static std::int64_t longest_start_ns(std::int64_t base_ns, const GraphOperation& own,
-                                       std::optional<double> usual_ns) {
-    if (!usual_ns)
-      return k_stream_gap_ns;
-    const double delay_ns = static_cast<double>(own.begin_ns - base_ns) - *usual_ns;
-    return std::clamp(std::llround(k_little * delay_ns), static_cast<long long>(k_stream_gap_ns),
-                      static_cast<long long>(k_busy_start_ns));
-  }
-
   struct Stream {
     std::int64_t end_ns = 0;
     std::uint32_t last = k_nothing;
   };
+
+  std::optional<double> own_usual_ns(const GraphOperation& own) const {
+    if (typical_ == nullptr)
+      return std::nullopt;
+    const auto& of_rank = typical_->gap[graph_.rank_slot(rank_, own.slot)];
+    return of_rank ? of_rank : typical_->usual_gap[own.slot];
+  }
+  // How long after its stream became free an operation may begin that waited only for this. If this
+  // rank usually waits, only other ranks show what computing takes.
+  std::int64_t longest_start_ns(std::int64_t base_ns, const GraphOperation& own,
+                                const Stream& stream) const {
+    const auto of_rank = own_usual_ns(own);
+    const bool was_handed_over =
+        own.enqueued_ns == k_time_unknown || own.enqueued_ns < stream.end_ns;
+    if (!of_rank || !was_handed_over)
+      return k_stream_gap_ns;
+    const double usual_ns = std::min(*of_rank, typical_->usual_gap[own.slot].value_or(*of_rank));
+    const double delay_ns = static_cast<double>(own.begin_ns - base_ns) - usual_ns;
+    return std::clamp(std::int64_t{std::llround(k_small_part * delay_ns)}, k_stream_gap_ns,
+                      k_busy_start_ns);
+  }
+
   const StepGraph& graph_;
   const StepRun& run_;
   std::size_t rank_;
@@ -346,7 +353,8 @@ StepModel fit_model(const StepGraph& graph) {
   std::vector<const StepRun*> runs;
   for (const StepRun& run : graph.runs)
     runs.push_back(&run);
-  // What is usual tells which operations waited for their streams, and these are not usual.
+  // The first pass finds usual gaps. With them, the second one recognises operations that waited
+  // for their streams, and leaves these out.
   for (const bool first : {true, false}) {
     std::vector<MeasuredRun> measured;
     for (const StepRun* run : runs)

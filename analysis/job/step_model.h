@@ -21,6 +21,8 @@ namespace ncclprobe::analysis::job {
 enum class WaitedFor : std::uint8_t { at_once, after_next, at_end_of_step };
 
 inline constexpr std::uint32_t k_nothing = UINT32_MAX;
+// At most this is between NCCL's kernels that follow each other in a stream.
+inline constexpr std::int64_t k_stream_gap_ns = 15'000;
 
 // How one operation came to its times. Operations are indexes in the rank's sequence.
 struct MeasuredOperation {
@@ -31,10 +33,10 @@ struct MeasuredOperation {
   std::int64_t after_stream_ns = 0; // after the operation before it in its stream had ended
   std::uint32_t after = k_nothing;  // the gap follows the end of this, or the ready operation
                                     // before it
-  std::uint32_t in_stream = k_nothing; // began as soon as this had ended
+  std::uint32_t in_stream = k_nothing; // it waited for the end of this
   bool is_first = false;               // of the run: its gap is not known
   bool ignores_stream = false;         // it began although its stream was busy
-  bool follows_stream = false;         // it began as soon as its stream was free
+  bool follows_stream = false;         // it waited for its stream, or began just when this was free
   bool waits = false;                  // it ended after the last of the meeting had come
   bool is_clean = false;               // the gap is seen, not estimated
   bool host_bound = false;             // the host had handed it over just before it began

@@ -100,6 +100,7 @@ private:
     std::vector<double> ratios; // one for each process: without / with the in-process values
     double needed = 1;
     Answer answer;
+    bool proven = false;
   };
 
   LogTime all_targets(const Candidate& candidate) const {
@@ -184,46 +185,61 @@ private:
                             .needed = std::max(least_, floor)});
     }
     std::vector<Row> rows = rows_under(process);
-    std::vector<bool> proven = prove(rows, false);
-    // A table that exists costs its user no more with another row.
-    if (out_.settings.proven && std::ranges::find(proven, true) != proven.end()) {
-      const std::vector<bool> beside = prove(rows, true);
-      for (std::size_t i = 0; i < rows.size(); ++i)
-        proven[i] = proven[i] || beside[i];
-    }
+    test_rows(rows, RowRule::first);
+    // A table that exists costs its user no more with another row. Without settings, both rules ask
+    // the same.
+    if (out_.settings.proven && std::ranges::any_of(rows, &Row::proven))
+      test_rows(rows, RowRule::further);
     give_reasons_for_others();
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      decide(rows[i], proven[i]);
+    for (const Row& row : rows)
+      decide(row);
   }
 
-  // Sets the rows' answers: whether each is faster than the settings alone by `needed` of its
-  // target, or as a further row of a table.
-  std::vector<bool> prove(std::vector<Row>& rows, bool further) const {
+  // What makes a row worth a table (it gains `needed` over the settings alone), or a place in one
+  // (it is faster than the settings, and than the default by `needed`).
+  enum class RowRule : std::uint8_t { first, further };
+
+  // Tests each row that is not proven yet by that rule. By either rule, the p-value is at least
+  // that of a row which is no faster than the settings, so alpha holds for both together.
+  void test_rows(std::vector<Row>& rows, RowRule rule) const {
     const auto of_class = scatters(rows);
+    std::vector<Row> tested;
     std::vector<double> p_values;
-    for (Row& row : rows) {
-      const LogScatter typical_one = typical(of_class[class_of(row.target)]);
-      const auto own = *paired_ratio(row.ratios, k_confidence);
-      const std::vector tests{
-          own, paired_ratio(own.ratio, row.ratios.size(), typical_one, k_confidence)};
-      const Decision& decision = out_.table[row.target];
-      row.needed = further ? decision.floor : decision.needed;
-      row.answer = most_careful(tests, row.ratios.size(), row.needed);
-      if (further)
-        ask_more_of(row);
-      p_values.push_back(row.answer.p);
+    for (const Row& row : rows) {
+      tested.push_back(row);
+      answer(tested.back(), typical(of_class[class_of(row.target)]), rule);
+      p_values.push_back(tested.back().answer.p);
     }
-    std::vector<bool> proven;
-    for (double adjusted : holm_adjusted(p_values))
-      proven.push_back(adjusted < alpha_ / 2);
-    return proven;
+    const std::vector<double> adjusted = holm_adjusted(p_values);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].proven)
+        continue;
+      // By one rule a row may be hopeless and by the other not.
+      tested[i].answer.hopeless =
+          tested[i].answer.hopeless && (rule == RowRule::first || rows[i].answer.hopeless);
+      tested[i].proven = adjusted[i] < alpha_ / 2;
+      rows[i] = tested[i];
+    }
   }
-  // A further row must be faster than the default, too, by as much as any winner.
-  void ask_more_of(Row& row) const {
-    const double needed = out_.table[row.target].needed;
+  void answer(Row& row, const LogScatter& typical_one, RowRule rule) const {
+    const auto own = *paired_ratio(row.ratios, k_confidence);
+    const Decision& decision = out_.table[row.target];
+    row.needed = rule == RowRule::first ? decision.needed : decision.floor;
+    row.answer =
+        most_careful({own, paired_ratio(own.ratio, row.ratios.size(), typical_one, k_confidence)},
+                     row.ratios.size(), row.needed);
+    if (rule == RowRule::first)
+      return;
     const auto whole = over_default(row.target, row.candidate);
-    row.answer.p = whole ? std::max(row.answer.p, p_above(*whole, needed)) : 1;
-    row.answer.hopeless = row.answer.hopeless || !whole || whole->interval.high < needed;
+    const double p = whole ? p_above(*whole, decision.needed) : 1;
+    if (p <= row.answer.p)
+      return;
+    // The reason shows the comparison that the row passes less clearly.
+    row.needed = decision.needed;
+    row.answer = {.gain = whole ? gain_of(*whole, row.ratios.size()) : Gain{},
+                  .p = p,
+                  .hopeless =
+                      row.answer.hopeless || (whole && whole->interval.high < decision.needed)};
   }
 
   // In-process values under the process parameters that were not chosen.
@@ -239,19 +255,17 @@ private:
     }
   }
 
-  void decide(const Row& row, bool proven) {
+  void decide(const Row& row) {
     Decision& decision = out_.table[row.target];
-    const Gain& gain = row.answer.gain;
-    out_.decided = out_.decided && (proven || row.answer.hopeless);
+    out_.decided = out_.decided && (row.proven || row.answer.hopeless);
     Fate fate = Fate::not_proven;
-    if (proven) {
+    if (row.proven) {
       fate = Fate::won;
       decision.proven = true;
       decision.candidate = row.candidate;
-      decision.over_settings = gain;
       decision.over_default = gain_over_default(row.target, row.candidate);
     }
-    out_.reasons.push_back(reason_of(row.candidate, row.target, fate, gain, row.needed));
+    out_.reasons.push_back(reason_of(row.candidate, row.target, fate, row.answer.gain, row.needed));
   }
 
   std::optional<RatioTest> over_default(std::size_t target, const Candidate& candidate) const {

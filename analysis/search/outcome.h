@@ -14,8 +14,8 @@ namespace ncclprobe::analysis::search {
 
 // How a candidate ended.
 enum class Fate {
-  won,        // proven: the lower end of `interval` is above `needed`
-  not_proven, // a finalist: `interval` does not exclude `needed`
+  won,        // proven to be above `needed`
+  not_proven, // a finalist that was not
   not_chosen, // measured to the end of choosing; others were faster
   stopped,    // shown to be slower than the best by the sequential test, and measured no further
   needless,   // as fast without one of its changes, which was left out
@@ -55,8 +55,6 @@ struct Decision {
   Candidate candidate; // the default where nothing is proven
   bool proven = false;
   Gain over_default;
-  // Of a row of the tuner table: over the settings file alone.
-  Gain over_settings;
   double floor = 1;  // the A/A ratio: the default over itself
   double needed = 1; // the speed that had to be exceeded: the floor, or 1 + min_gain
 };

@@ -29,9 +29,9 @@ JOB = pathlib.Path(__file__).with_name("training_job.py")
 RANKS = 2
 # Model, batch. The small batch is bound by its launches. The others are large, because a host that is late by itself hides what is planted.
 MODELS = {"encoder": ("encoder", 48), "small": ("encoder", 2), "vit_l_16": ("vit_l_16", 128), "two_groups": ("two_groups", 48)}
-# With one CTA, transfers are long and exposed. Otherwise most of the communication is waiting, which is different in each run.
-SPLIT_BATCHES = {"encoder": 16, "vit_l_16": 32}
+# With one CTA and small batches, transfers are long and exposed. Otherwise most communication is waiting, which differs in each run.
 SPLIT_SETTINGS = {"NCCL_MAX_CTAS": "1"}
+SPLIT_BATCHES = {"encoder": 16, "vit_l_16": 32}
 # Plant, and the causes that name it.
 PLANTS = {"host:1:3": {"host"}, "computing:1:4": {"computing"}, "loader:1:3": {"host"}, "copies:1:256": {"copies"}}
 # Another process loads the PCIe link that NCCL uses without P2P. The model's communication is exposed.
@@ -190,7 +190,7 @@ def what_if(bench, name):
     good = close = total = 0
     for plant in WHAT_IF_PLANTS:
         for _ in range(bench.options.rounds):
-            said, capture = bench.record(name, "--cuda", "--steps", "5", "--every", "5", steps=90, # and 10 before them
+            said, capture = bench.record(name, "--cuda", "--steps", "5", "--every", "5", steps=90,
                                          job=("--plant", plant, "--every", str(HELD_UP_EVERY)))
             seen = planted_cost_ms(said)
             answers = bench.report(capture, "--what-if", "rank:1=median")["job_causes"]["what_if"]

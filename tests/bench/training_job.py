@@ -57,6 +57,8 @@ def copy_on_order(gpu):
 
     piece = torch.empty(64 << 20, dtype=torch.uint8).pin_memory()
     there = torch.empty_like(piece, device=f"cuda:{gpu}")
+    there.copy_(piece)
+    print("ready", flush=True)
     for line in sys.stdin:
         for _ in range(max(1, int(line) // 64)):
             there.copy_(piece, non_blocking=True)
@@ -65,7 +67,10 @@ def copy_on_order(gpu):
 
 def start_copier(gpu):
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("CUDA_INJECTION", "NCCLPROBE_"))}
-    return subprocess.Popen([sys.executable, __file__, "--copier", str(gpu)], stdin=subprocess.PIPE, text=True, env=environment)
+    copier = subprocess.Popen([sys.executable, __file__, "--copier", str(gpu)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                              env=environment)
+    copier.stdout.readline() # orders that it finds at its start would all run at once
+    return copier
 
 
 def division_of_profile(profiler, steps):

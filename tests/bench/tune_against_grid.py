@@ -69,14 +69,14 @@ def in_process_grids(options):
     return [{name: values or options.channels for name, values in grid.items()} for grid in IN_PROCESS[options.backend]]
 
 
-def measure(options, processes, repeats, folder, grids):
+def measure(options, processes, repeats, file, grids):
     """Wall time, and {process combination: {size: {in-process combination: times in us}}}, of cells that ran."""
     took, times = 0.0, collections.defaultdict(lambda: collections.defaultdict(lambda: collections.defaultdict(list)))
     for number, grid in enumerate(grids):
         command = [*options.launch, str(options.bin / "ncclprobe"), "run", "--backend", options.backend, "--collectives", options.collective,
                    "--sizes", options.sizes, "--repeat", str(repeats), "--warmups", str(options.warmups),
                    "--iterations", str(options.iterations), "--batches", str(options.batches), "--proof", "off", "--seed", str(number + 1),
-                   "--format", "csv", "--output", f"{folder}/grid-{len(processes)}-{number}.h5", "--force", *options.also]
+                   "--format", "csv", "--output", f"{file}-{number}.h5", "--force", *options.also]
         if not options.launch:
             command += ["--ranks", str(options.ranks)]
         for one in processes:
@@ -133,14 +133,6 @@ def tuned(options, budget_s, folder):
     return took, frozenset(f"{one['name']}={one['value']}" for one in answer["settings"]) if answer["recommended"] else frozenset()
 
 
-def halves(final):
-    """The first and the second half of the times of each cell."""
-    def half(first):
-        return {of_process: {size: {within: times[:len(times) // 2] if first else times[len(times) // 2:] for within, times in of_size.items()}
-                             for size, of_size in sizes.items()} for of_process, sizes in final.items()}
-    return half(True), half(False)
-
-
 def best_of_grid(grid, first_half, finalists):
     """The process combination, and {size: in-process combination}, by all that was measured before the second half."""
     best = None
@@ -149,7 +141,7 @@ def best_of_grid(grid, first_half, finalists):
         for size, of_size in grid[of_process].items():
             seen = {one: times + first_half[of_process][size].get(one, []) for one, times in of_size.items()}
             again = [one for one in seen if first_half[of_process][size].get(one)]
-            within[size] = min(again, key=lambda one: statistics.mean(seen[one]))
+            within[size] = min(again or seen, key=lambda one: statistics.mean(seen[one]))
         total = statistics.mean(math.log(statistics.mean(grid[of_process][size][one] + first_half[of_process][size].get(one, [])))
                                 for size, one in within.items())
         if best is None or total < best[0]:
@@ -175,12 +167,14 @@ def main():
     parser.add_argument("--repeats", type=int, default=5, help="fresh processes of each combination in the grid")
     parser.add_argument("--measured", type=int, default=1, help="how many of them are measured")
     parser.add_argument("--share", type=float, default=0.15, help="budget of tune, as a share of the grid's time")
-    parser.add_argument("--final-repeats", type=int, default=8)
+    parser.add_argument("--final-repeats", type=int, default=8, help="processes, half of which choose the grid's best")
     parser.add_argument("--warmups", type=int, default=5)
     parser.add_argument("--iterations", type=int, default=20)
     parser.add_argument("--batches", type=int, default=5)
     parser.add_argument("--keep", type=pathlib.Path, help="keep the run files in this folder")
     options = parser.parse_args()
+    if options.final_repeats < 2:
+        parser.error("--final-repeats must be 2 or more")
     if not os.access(options.bin / "ncclprobe", os.X_OK):
         print(f"tune_against_grid.py: there is no {options.bin}/ncclprobe", file=sys.stderr)
         return 77
@@ -189,13 +183,14 @@ def main():
         folder.mkdir(parents=True, exist_ok=True)
         processes = combinations(options.process)
         grids = in_process_grids(options)
-        grid_s, grid = measure(options, processes, options.measured, folder, grids)
+        grid_s, grid = measure(options, processes, options.measured, folder / "grid", grids)
         scaled_s = grid_s * options.repeats / options.measured
         tune_s, chosen = tuned(options, options.share * scaled_s, folder)
         finalists = sorted(grid, key=lambda one: cost(grid[one]))[:FINALISTS]
-        _, final = measure(options, list(dict.fromkeys([*finalists, chosen])), options.final_repeats, folder, # and the default
-                           promising(grid, finalists, grids))
-    first_half, second_half = halves(final)
+        compared = list(dict.fromkeys([*finalists, chosen])) # and the default
+        again = promising(grid, finalists, grids)
+        (_, first_half), (_, second_half) = (measure(options, compared, options.final_repeats // 2, folder / half, again)
+                                             for half in ("first", "second"))
     of_process, within = best_of_grid(grid, first_half, finalists)
     print(f"grid: {len(processes)} combinations of processes, {grid_s:.0f} s for {options.measured} of {options.repeats} repeats, "
           f"so {scaled_s:.0f} s")

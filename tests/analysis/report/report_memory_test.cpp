@@ -65,7 +65,7 @@ TEST_CASE("ten times the samples of the same results take hardly more memory") {
 #else
   support::ScratchFolder folder;
   for (const Shape shape : {Shape{.trials = 60}, Shape{.cells = 20}}) {
-    const int few_batches = 6'000 / (shape.trials * shape.cells);
+    const int few_batches = 3'000 / (shape.trials * shape.cells);
     const auto few = stored_run(folder, shape, few_batches);
     const auto many = stored_run(folder, shape, 10 * few_batches);
     const std::int64_t more_samples_bytes =
