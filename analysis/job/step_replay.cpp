@@ -85,12 +85,11 @@ private:
       times.ready_ns = base_ns + one.gap_ns;
       times.begin_ns = times.ready_ns;
       if (!one.ignores_stream && stream.free_ns != k_time_unknown) {
-        // What it waits for after its stream is in its gap, too, unless it is ready before.
-        const bool waits = stream.free_ns > times.ready_ns;
-        times.begin_ns =
-            std::max(times.begin_ns,
-                     stream.free_ns + (waits ? one.after_stream_ns
-                                             : std::min(one.after_stream_ns, k_stream_gap_ns)));
+        // The gap of an operation that is ready later contains its wait for free multiprocessors.
+        const std::int64_t after_ns = stream.free_ns > times.ready_ns
+                                          ? one.after_stream_ns
+                                          : std::min(one.after_stream_ns, k_stream_gap_ns);
+        times.begin_ns = std::max(times.begin_ns, stream.free_ns + after_ns);
       }
     }
     times_.push_back(times);

@@ -159,10 +159,6 @@ private:
     return rows;
   }
 
-  double floor_of_target(std::size_t target) const {
-    return floor_of(evidence_, unset_, one_target(target, unset_));
-  }
-
   // The scatter of all rows of that size class says more than a row's own five ratios: a cell may
   // have two speeds (analysis/verdict/typical_scatter.h).
   std::array<std::vector<LogScatter>, k_size_classes> scatters(const std::vector<Row>& rows) const {
@@ -178,7 +174,7 @@ private:
   void judge_rows() {
     const Candidate& process = out_.settings.candidate;
     for (std::size_t target = 0; target < space_.targets.size(); ++target) {
-      const double floor = floor_of_target(target);
+      const double floor = floor_of(evidence_, unset_, one_target(target, unset_));
       out_.table.push_back({.candidate = process,
                             .over_default = gain_over_default(target, process),
                             .floor = floor,
@@ -203,12 +199,11 @@ private:
   // that of a row which is no faster than the settings, so alpha holds for both together.
   void test_rows(std::vector<Row>& rows, RowRule rule) const {
     const auto of_class = scatters(rows);
-    std::vector<Row> tested;
+    std::vector<Row> tested = rows;
     std::vector<double> p_values;
-    for (const Row& row : rows) {
-      tested.push_back(row);
-      answer(tested.back(), typical(of_class[class_of(row.target)]), rule);
-      p_values.push_back(tested.back().answer.p);
+    for (Row& row : tested) {
+      test(row, typical(of_class[class_of(row.target)]), rule);
+      p_values.push_back(row.answer.p);
     }
     const std::vector<double> adjusted = holm_adjusted(p_values);
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -221,7 +216,7 @@ private:
       rows[i] = tested[i];
     }
   }
-  void answer(Row& row, const LogScatter& typical_one, RowRule rule) const {
+  void test(Row& row, const LogScatter& typical_one, RowRule rule) const {
     const auto own = *paired_ratio(row.ratios, k_confidence);
     const Decision& decision = out_.table[row.target];
     row.needed = rule == RowRule::first ? decision.needed : decision.floor;

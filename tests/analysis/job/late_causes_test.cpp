@@ -21,6 +21,10 @@ namespace {
 
 constexpr int k_simulated_steps = 50;
 
+std::int64_t noise_ns(std::mt19937_64& random, std::int64_t most) {
+  return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+}
+
 // Two pairs of tensor-parallel ranks (communicators 0 and 1), and two of data-parallel ones (2 and
 // 3): gradients are sent while the rest of the backward pass computes.
 SimulatedJob two_by_two(unsigned seed, const Disturbances& disturbances) {
@@ -87,7 +91,7 @@ MadeJob pipelines(std::int64_t late_ns, std::int64_t slow_ns) {
   const std::vector<int> data{job.communicator({0, 2}), job.communicator({1, 3})};
   std::mt19937_64 random(1);
   auto compute = [&](int rank, std::int64_t ns) {
-    job.compute(rank, ns + static_cast<std::int64_t>(random() % 10'000));
+    job.compute(rank, ns + noise_ns(random, 10'000));
   };
   for (int step = 0; step < k_simulated_steps; ++step) {
     const bool is_planted = step % 5 == 4;
@@ -120,7 +124,7 @@ MadeJob planted(Planted what, Recorded recorded) {
     const std::int64_t longer_ns = is_planted ? 3 * k_ms : 0;
     for (int rank = 0; rank < 2; ++rank) {
       const std::int64_t from_ns = job.now_ns(rank);
-      const std::int64_t usual_ns = 5 * k_ms + static_cast<std::int64_t>(random() % 10'000);
+      const std::int64_t usual_ns = 5 * k_ms + noise_ns(random, 10'000);
       const std::int64_t own_ns = rank == 1 && what != Planted::transfer ? longer_ns : 0;
       const std::int64_t to_ns = from_ns + usual_ns;
       job.compute(rank, usual_ns + own_ns);
@@ -154,18 +158,16 @@ MadeJob one_always_waits() {
   MadeJob job(2);
   const int data = job.communicator({0, 1});
   std::mt19937_64 random(1);
-  auto noise_ns = [&](std::int64_t most) {
-    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
-  };
   for (int step = 0; step < k_simulated_steps; ++step) {
     for (int rank = 0; rank < 2; ++rank)
-      job.compute(rank, 10 * k_ms + noise_ns(k_ms / 10));
+      job.compute(rank, 10 * k_ms + noise_ns(random, k_ms / 10));
     std::int64_t handed_ns = job.now_ns(0), ready_ns = job.now_ns(1);
     std::int64_t free_ns = job.now_ns(0);
     for (int bucket = 0; bucket < 12; ++bucket) {
       handed_ns += k_ms / 5;
-      ready_ns += 3 * k_ms / 2 + noise_ns(k_ms / 5);
-      const std::int64_t begin_ns = std::max(handed_ns + 10'000, free_ns + noise_ns(60'000));
+      ready_ns += 3 * k_ms / 2 + noise_ns(random, k_ms / 5);
+      const std::int64_t begin_ns =
+          std::max(handed_ns + 10'000, free_ns + noise_ns(random, 60'000));
       free_ns = std::max(begin_ns, ready_ns) + k_ms / 7;
       job.collective(data, "AllReduce", static_cast<std::uint64_t>(20 + bucket) * k_mib,
                      {{handed_ns, begin_ns, free_ns}, {ready_ns - 5'000, ready_ns, free_ns}});
@@ -181,9 +183,6 @@ MadeJob hidden_buckets(int late_of_five) {
   MadeJob job(2);
   const int data = job.communicator({0, 1});
   std::mt19937_64 random(1);
-  auto noise_ns = [&](std::int64_t most) {
-    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
-  };
   for (int step = 0; step < k_simulated_steps; ++step) {
     std::int64_t free_ns = std::max(job.now_ns(0), job.now_ns(1));
     const std::int64_t handed_ns = free_ns;
@@ -192,9 +191,9 @@ MadeJob hidden_buckets(int late_of_five) {
     for (int bucket = 0; bucket < 12; ++bucket) {
       std::vector<MadeJob::Part> parts;
       for (std::int64_t& ready : ready_ns) {
-        ready += 3 * k_ms + noise_ns(k_ms / 20);
+        ready += 3 * k_ms + noise_ns(random, k_ms / 20);
         const bool queued = ready < free_ns;
-        const std::int64_t begin_ns = queued ? free_ns + noise_ns(2 * k_ms / 5) : ready;
+        const std::int64_t begin_ns = queued ? free_ns + noise_ns(random, 2 * k_ms / 5) : ready;
         parts.push_back({handed_ns, begin_ns, 0});
       }
       free_ns = std::max(parts[0].begin_ns, parts[1].begin_ns) + k_ms / 5;
@@ -215,12 +214,11 @@ MadeJob host_late_behind_transfer() {
   for (int step = 0; step < k_simulated_steps; ++step) {
     const bool is_planted = step % 10 == 9;
     for (int rank = 0; rank < 2; ++rank)
-      job.compute(rank, 10 * k_ms + static_cast<std::int64_t>(random() % 10'000));
+      job.compute(rank, 10 * k_ms + noise_ns(random, 10'000));
     const std::int64_t from_ns = std::max(job.now_ns(0), job.now_ns(1));
     const std::int64_t handed_ns = from_ns - 5 * k_ms;
     const std::int64_t first_end_ns =
-        from_ns +
-        (is_planted ? 8 * k_ms : k_ms / 5 + static_cast<std::int64_t>(random() % 3'600'000));
+        from_ns + (is_planted ? 8 * k_ms : k_ms / 5 + noise_ns(random, 3'600'000));
     job.collective(data, "AllReduce", 50 * k_mib,
                    {{handed_ns, from_ns, first_end_ns}, {handed_ns, from_ns, first_end_ns}});
     const std::int64_t ready_ns = from_ns + 4 * k_ms;
