@@ -16,7 +16,7 @@ Judgement ConfirmStep::judgement() const {
   if (out.table.empty()) {
     Finalists none;
     none.in_process.resize(progress_.space.targets.size());
-    out = judge(progress_.space, none, {progress_.floor, {}}, progress_.options.min_gain, k_alpha);
+    out = judge(progress_.space, none, {progress_.floor, {}}, progress_.options.min_gain, k_rates);
   }
   auto add_missing = [&](const Candidate& candidate, std::optional<std::size_t> target) {
     const bool has_reason = std::ranges::any_of(out.reasons, [&](const Reason& reason) {
@@ -130,8 +130,9 @@ void ConfirmStep::learn(const std::vector<Block>& blocks) {
   for (const Block& block : blocks)
     trials_.insert(trials_.end(), block.begin(), block.end());
   const Evidence evidence{progress_.floor, trials_};
+  const auto looks = static_cast<double>(looks_.size());
   judgement_ = judge(progress_.space, finalists(), evidence, progress_.options.min_gain,
-                     k_alpha / static_cast<double>(looks_.size()));
+                     {k_rates.winner / looks, k_rates.further_row / looks});
   done_ = judgement_.decided;
   if (!done_ && look_ == looks_.size() && looks_.back() < k_looks.back())
     progress_.complete = false;

@@ -14,12 +14,12 @@ namespace ncclprobe::analysis::search {
 // order in the pairs is random and turns halfway, so that steady drift makes neither side slower.
 // The default also runs first and last, so that a disturbance shows. The step looks at fixed
 // numbers of blocks, and ends early when everything is decided. Each look has an
-// equal part of k_alpha (Bonferroni), so all looks together keep it. If the budget has no room for
-// all looks, fewer are planned, and the last one takes all blocks that there is room for.
+// equal part of k_rates (Bonferroni), so all looks together keep them. If the budget has no room
+// for all looks, fewer are planned, and the last one takes all blocks that there is room for.
 class ConfirmStep : public Step {
 public:
-  static constexpr std::array k_looks{5, 8, 12}; // blocks
-  static constexpr double k_alpha = 0.01;        // probability of any false winner of a search
+  static constexpr std::array k_looks{5, 8, 12};                            // blocks
+  static constexpr ErrorRates k_rates{.winner = 0.01, .further_row = 0.05}; // of a search
 
   explicit ConfirmStep(Progress& progress) : progress_(progress) {}
   std::vector<std::vector<TrialRequest>> next() override;

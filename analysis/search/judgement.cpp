@@ -83,9 +83,9 @@ Reason reason_of(const Candidate& candidate, std::optional<std::size_t> target, 
 class Judge {
 public:
   Judge(const Space& space, const Finalists& finalists, const Evidence& evidence, double min_gain,
-        double alpha)
+        const ErrorRates& rates)
       : space_(space), finalists_(finalists), evidence_(evidence), least_(1 + min_gain),
-        alpha_(alpha), unset_(default_candidate(space)) {}
+        rates_(rates), unset_(default_candidate(space)) {}
 
   Judgement judge() {
     judge_settings();
@@ -132,7 +132,7 @@ private:
       of_all = pooled(of_all, *floor);
     tests.push_back(ratio_test(own->ratio, without.size(), with.size(), of_all, k_confidence));
     const Answer answer = most_careful(tests, with.size(), decision.needed);
-    decision.proven = answer.p < alpha_ / 2;
+    decision.proven = answer.p < rates_.winner / 2;
     if (decision.proven) {
       decision.candidate = process;
       decision.over_default = answer.gain;
@@ -182,8 +182,8 @@ private:
     }
     std::vector<Row> rows = rows_under(process);
     test_rows(rows, RowRule::first);
-    // A table that exists costs its user no more with another row. Without settings, both rules ask
-    // the same.
+    // A table that exists costs its user no more with another row. Without settings, the first rule
+    // decides alone.
     if (out_.settings.proven && std::ranges::any_of(rows, &Row::proven))
       test_rows(rows, RowRule::further);
     give_reasons_for_others();
@@ -195,8 +195,12 @@ private:
   // (it is faster than the settings, and than the default by `needed`).
   enum class RowRule : std::uint8_t { first, further };
 
+  double alpha_of(RowRule rule) const {
+    return rule == RowRule::first ? rates_.winner / 2 : rates_.further_row;
+  }
   // Tests each row that is not proven yet by that rule. By either rule, the p-value is at least
-  // that of a row which is no faster than the settings, so alpha holds for both together.
+  // that of a row which is no faster than the settings, so the larger alpha holds for both
+  // together.
   void test_rows(std::vector<Row>& rows, RowRule rule) const {
     const auto of_class = scatters(rows);
     std::vector<Row> tested = rows;
@@ -212,7 +216,7 @@ private:
       // By one rule a row may be hopeless and by the other not.
       tested[i].answer.hopeless =
           tested[i].answer.hopeless && (rule == RowRule::first || rows[i].answer.hopeless);
-      tested[i].proven = adjusted[i] < alpha_ / 2;
+      tested[i].proven = adjusted[i] < alpha_of(rule);
       rows[i] = tested[i];
     }
   }
@@ -284,7 +288,7 @@ private:
   const Finalists& finalists_;
   const Evidence& evidence_;
   double least_;
-  double alpha_;
+  ErrorRates rates_;
   Candidate unset_;
   Judgement out_;
 };
@@ -292,8 +296,8 @@ private:
 } // namespace
 
 Judgement judge(const Space& space, const Finalists& finalists, const Evidence& evidence,
-                double min_gain, double alpha) {
-  return Judge(space, finalists, evidence, min_gain, alpha).judge();
+                double min_gain, const ErrorRates& rates) {
+  return Judge(space, finalists, evidence, min_gain, rates).judge();
 }
 
 } // namespace ncclprobe::analysis::search

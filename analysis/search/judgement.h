@@ -31,10 +31,18 @@ struct Judgement {
   bool decided = true; // more trials would change nothing: each finalist won, or is shown not to
 };
 
-// alpha: the probability of any false winner, in this look at the trials. Half of it is for the
-// settings, the other half for the rows of the table, with Holm's correction over all rows.
-// Method: docs/method.md, "How tune decides".
+// Probabilities of a false answer, in one look at the trials.
+struct ErrorRates {
+  // Of any false winner. Half is for the settings, the other half for the rows of the table.
+  double winner = 0;
+  // Of any row that gains nothing, beside settings and a row that are proven. It costs its user
+  // nothing, so this may be larger.
+  double further_row = 0;
+};
+
+// Rows are judged with Holm's correction over all of them. Method: docs/method.md, "How tune
+// decides".
 Judgement judge(const Space& space, const Finalists& finalists, const Evidence& evidence,
-                double min_gain, double alpha);
+                double min_gain, const ErrorRates& rates);
 
 } // namespace ncclprobe::analysis::search

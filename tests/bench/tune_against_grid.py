@@ -38,6 +38,8 @@ IN_PROCESS = { # the values of "channels" are those of --channels
 SOME_LEFT_OUT = 3 # exit code of ncclprobe: cells were skipped or failed, the others have figures
 FINALISTS = 2
 PROMISING = 2 # in-process combinations of a size that run again
+# The first 50 launches of a process can be slower. What tune delivers has few cells, so they are a larger part of it.
+FINAL_TIMING = ["--warmups", "20", "--iterations", "10", "--batches", "5"]
 
 
 def seconds_of(command):
@@ -69,13 +71,12 @@ def in_process_grids(options):
     return [{name: values or options.channels for name, values in grid.items()} for grid in IN_PROCESS[options.backend]]
 
 
-def measure(options, processes, repeats, file, grids):
+def measure(options, processes, repeats, file, grids, timing):
     """Wall time, and {process combination: {size: {in-process combination: times in us}}}, of cells that ran."""
     took, times = 0.0, collections.defaultdict(lambda: collections.defaultdict(lambda: collections.defaultdict(list)))
     for number, grid in enumerate(grids):
         command = [*options.launch, str(options.bin / "ncclprobe"), "run", "--backend", options.backend, "--collectives", options.collective,
-                   "--sizes", options.sizes, "--repeat", str(repeats), "--warmups", str(options.warmups),
-                   "--iterations", str(options.iterations), "--batches", str(options.batches), "--proof", "off", "--seed", str(number + 1),
+                   "--sizes", options.sizes, "--repeat", str(repeats), *timing, "--proof", "off", "--seed", str(number + 1),
                    "--format", "csv", "--output", f"{file}-{number}.h5", "--force", *options.also]
         if not options.launch:
             command += ["--ranks", str(options.ranks)]
@@ -183,13 +184,14 @@ def main():
         folder.mkdir(parents=True, exist_ok=True)
         processes = combinations(options.process)
         grids = in_process_grids(options)
-        grid_s, grid = measure(options, processes, options.measured, folder / "grid", grids)
+        timing = ["--warmups", str(options.warmups), "--iterations", str(options.iterations), "--batches", str(options.batches)]
+        grid_s, grid = measure(options, processes, options.measured, folder / "grid", grids, timing)
         scaled_s = grid_s * options.repeats / options.measured
         tune_s, chosen = tuned(options, options.share * scaled_s, folder)
         finalists = sorted(grid, key=lambda one: cost(grid[one]))[:FINALISTS]
         compared = list(dict.fromkeys([*finalists, chosen])) # and the default
         again = promising(grid, finalists, grids)
-        (_, first_half), (_, second_half) = (measure(options, compared, options.final_repeats // 2, folder / half, again)
+        (_, first_half), (_, second_half) = (measure(options, compared, options.final_repeats // 2, folder / half, again, FINAL_TIMING)
                                              for half in ("first", "second"))
     of_process, within = best_of_grid(grid, first_half, finalists)
     print(f"grid: {len(processes)} combinations of processes, {grid_s:.0f} s for {options.measured} of {options.repeats} repeats, "

@@ -14,7 +14,7 @@ using namespace ncclprobe::analysis::search;
 namespace {
 
 constexpr double k_min_gain = 0.02;
-constexpr double k_alpha = 0.01;
+constexpr ErrorRates k_rates{.winner = 0.01, .further_row = 0.05};
 const Candidate k_default{0, 0}, k_settings{1, 0}, k_row{0, 1}, k_settings_and_row{1, 1};
 
 Space two_targets() {
@@ -51,7 +51,7 @@ Judgement judged(const std::array<Times, 2>& times, Confirmed what = Confirmed::
   Finalists finalists{.in_process = {{k_row}, {k_row}}};
   if (with_settings)
     finalists.process = k_settings;
-  return judge(two_targets(), finalists, evidence, k_min_gain, k_alpha);
+  return judge(two_targets(), finalists, evidence, k_min_gain, k_rates);
 }
 
 } // namespace
@@ -137,10 +137,10 @@ TEST_CASE("a row that gains nothing rarely gets into a table, whatever the setti
     evidence.floor = evidence.confirmed;
     const Judgement one =
         judge(two_targets(), {.process = k_settings, .in_process = {{k_row}, {k_row}}}, evidence,
-              k_min_gain, k_alpha);
+              k_min_gain, k_rates);
     tables += one.table[0].proven;
     false_rows += one.table[1].proven;
   }
   CHECK(tables > k_searches * 9 / 10);
-  CHECK(false_rows <= 15); // half of alpha would be 5
+  CHECK(false_rows <= k_rates.further_row * k_searches);
 }
