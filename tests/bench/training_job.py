@@ -119,8 +119,8 @@ def main():
     rank = dist.get_rank()
     torch.manual_seed(1)
     plant = Plant(options.plant, options.every, rank)
-    model, make_input = models(torch, "encoder" if options.model == "two_groups" else options.model, options.batch)
-    model = model.to(device)
+    with device: # much faster than on the host
+        model, make_input = models(torch, "encoder" if options.model == "two_groups" else options.model, options.batch)
     if options.model == "two_groups":
         tensor_group = dist.new_group()
         shared = [torch.zeros(4 << 20, device=device) for _ in range(8)]
