@@ -4,7 +4,7 @@
 """What `ncclprobe record`, `report`, `replay` and `--what-if` say of PyTorch jobs (training_job.py), beside what the jobs say of
 themselves: what recording costs, how a step divides, who holds a job up, whether a replay is as long, and what a disturbance costs.
 
-    tests/bench/jobs_on_gpus.py --bin build/nvidia/bin cost split planted link replay what-if hang # 2 GPUs, about 15 minutes
+    tests/bench/jobs_on_gpus.py --bin build/nvidia/bin cost split planted link replay settings what-if hang # 2 GPUs, about 20 minutes
     tests/bench/jobs_on_gpus.py --bin build/nvidia/bin --rounds 2 --models encoder cost
 
 Runs of the two sides are in turns, in random order. Each figure is printed as soon as it is known. Needs PyTorch with CUDA, torchrun,
@@ -29,9 +29,10 @@ JOB = pathlib.Path(__file__).with_name("training_job.py")
 RANKS = 2
 # Model, batch. The small batch is bound by its launches. The others are large, because a host that is late by itself hides what is planted.
 MODELS = {"encoder": ("encoder", 48), "small": ("encoder", 2), "vit_l_16": ("vit_l_16", 128), "two_groups": ("two_groups", 48)}
-# With one CTA and small batches, transfers are long and exposed. Otherwise most communication is waiting, which differs in each run.
+# With small batches and one CTA, transfers are long and exposed. Otherwise most communication is waiting, which differs in each run.
+SMALL_BATCHES = {"encoder": 16, "vit_l_16": 32}
 SPLIT_SETTINGS = {"NCCL_MAX_CTAS": "1"}
-SPLIT_BATCHES = {"encoder": 16, "vit_l_16": 32}
+REPLAYED_SETTINGS = ["NCCL_P2P_DISABLE=1", "NCCL_MAX_CTAS=1"]
 # Plant, and the causes that name it.
 PLANTS = {"host:1:3": {"host"}, "computing:1:4": {"computing"}, "loader:1:3": {"host"}, "copies:1:256": {"copies"}}
 # Another process loads the PCIe link that NCCL uses without P2P. The model's communication is exposed.
@@ -120,7 +121,7 @@ def cost(bench, name):
 
 
 def split(bench, name):
-    theirs, ours, steps, batch = [], [], 30, SPLIT_BATCHES.get(name)
+    theirs, ours, steps, batch = [], [], 30, SMALL_BATCHES.get(name)
     for _ in range(bench.options.rounds):
         said = bench.of_job(bench.job(name, "--profile", str(steps), batch=batch), **SPLIT_SETTINGS)
         theirs.append({key: statistics.mean(rank[key] for rank in said["ranks"]) for key in said["ranks"][0]})
@@ -137,7 +138,8 @@ def split(bench, name):
 
 def planted(bench, name):
     for plant, causes in PLANTS.items():
-        planted_once(bench, name, plant, causes)
+        if plant.partition(":")[0] in bench.options.plants.split(","):
+            planted_once(bench, name, plant, causes)
 
 
 def planted_link(bench, name):
@@ -149,15 +151,16 @@ def planted_once(bench, name, plant, causes, **environment):
     _, capture = bench.record(name, "--cuda", "--steps", "5", "--every", "5", steps=40, job=job, **environment)
     report = bench.report(capture)
     hold_ups = sorted(report["job_causes"]["hold_ups"] or [], key=lambda one: -(one["excess_ns"] or 0))
-    first = hold_ups[0] if hold_ups else None
-    found = first and first["cause"] in causes and (first["cause_rank"] == 1 or plant.startswith("link"))
-    said = f"{first['cause']} of rank {first['cause_rank']}, {first['excess_ns'] / 1e6:.2f} ms a step" if first else "nothing"
-    print(f"planted    {name:10} {plant:26} named first: {said}   {'right' if found else 'WRONG'}", flush=True)
+    right = [one["cause"] in causes and (one["cause_rank"] == 1 or plant.startswith("link")) for one in hold_ups]
+    said = "; ".join(f"{one['cause']} of rank {one['cause_rank']}, {one['excess_ns'] / 1e6:.2f} ms a step" for one in hold_ups[:3])
+    verdict = "named first" if right[:1] == [True] else "named later" if any(right) else "NOT NAMED"
+    print(f"planted    {name:10} {plant:26} {verdict}: {said or 'nothing'}", flush=True)
 
 
 def replay_times(bench, capture, *more):
     file = bench.folder / "replay.h5"
-    bench.run(["mpirun", "-np", str(RANKS), bench.ncclprobe, "replay", str(capture), "-q", "--repeat", "3", "--force", "-o", str(file), *more])
+    bench.run(["mpirun", "-np", str(RANKS), bench.ncclprobe, "replay", str(capture), "-q", "--repeat", "2", "--proof", "off", "--force",
+               "-o", str(file), *more])
     return json.loads(bench.run([bench.ncclprobe, "report", str(file), "--format", "json"]))
 
 
@@ -166,13 +169,24 @@ def replay(bench, name):
     for one in replay_times(bench, capture)["replay"]["times"]:
         print(f"replay     {name:10} {one['quantity']:26} captured {one['captured_ns'] / 1e6:8.3f} ms, replayed "
               f"{one['replayed_ns'] / 1e6:8.3f} ms, ratio {one['ratio']:.4f}", flush=True)
-    for variable, value in (("NCCL_P2P_DISABLE", "1"), ("NCCL_MAX_CTAS", "1")):
-        of_job = ratio_with_interval(*zip(*[(step_ms(bench.of_job(bench.job(name), **{variable: value})), step_ms(bench.of_job(bench.job(name))))
-                                            for _ in range(bench.options.rounds)]))
-        report = replay_times(bench, capture, "--set", f"{variable}={value}")
-        whole = {one["is_default"]: one["step_ms"] for one in report["steps"] if one["parts"] == "all"}
-        print(f"replay     {name:10} {variable}={value}: the job takes {of_job[0]:.3f}x as long [{of_job[1]:.3f}, {of_job[2]:.3f}], its replay "
-              f"{whole[False] / whole[True]:.3f}x", flush=True)
+
+
+def replayed_settings(bench, name):
+    batch = SMALL_BATCHES.get(name)
+    times = {setting: [] for setting in ["", *REPLAYED_SETTINGS]}
+    for _ in range(bench.options.rounds):
+        for setting in random.sample(list(times), len(times)):
+            variables = dict([setting.split("=")]) if setting else {}
+            times[setting].append(step_ms(bench.of_job(bench.job(name, batch=batch), **variables)))
+    _, capture = bench.record(name, "--cuda", "--steps", "5", "--every", "5", batch=batch)
+    report = replay_times(bench, capture, "--iterations", "5", *[word for setting in REPLAYED_SETTINGS for word in ("--setting", setting)])
+    replayed = {one["setting"]: one["step_ms"] for one in report["steps"] if one["parts"] == "all"}
+    default = next(one["step_ms"] for one in report["steps"] if one["parts"] == "all" and one["is_default"])
+    for setting in REPLAYED_SETTINGS:
+        of_job, low, high = ratio_with_interval(times[setting], times[""])
+        of_replay = replayed[setting] / default
+        print(f"settings   {name:10} {setting}: the job takes {of_job:.3f}x as long [{low:.3f}, {high:.3f}], its replay {of_replay:.3f}x, "
+              f"ratio {of_replay / of_job:.3f}", flush=True)
 
 
 def planted_cost_ms(said):
@@ -223,7 +237,8 @@ def hang(bench, name):
             job.wait()
 
 
-PARTS = {"cost": cost, "split": split, "planted": planted, "link": planted_link, "replay": replay, "what-if": what_if, "hang": hang}
+PARTS = {"cost": cost, "split": split, "planted": planted, "link": planted_link, "replay": replay, "settings": replayed_settings,
+         "what-if": what_if, "hang": hang}
 
 
 def missing():
@@ -242,6 +257,7 @@ def main():
     parser.add_argument("parts", nargs="+", choices=list(PARTS))
     parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of ncclprobe")
     parser.add_argument("--models", default="encoder,vit_l_16", help=f"of {', '.join(MODELS)}")
+    parser.add_argument("--plants", default="host,computing,loader,copies", help="of 'planted'")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--timeout", type=float, default=120, help="seconds for one program")
     parser.add_argument("--hang-after", type=float, default=25, help="seconds until the job that hangs is looked at")
