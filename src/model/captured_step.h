@@ -22,10 +22,11 @@ struct CapturedCommunicator {
   std::vector<int> ranks; // by rank in the communicator; -1: not captured
   bool operator==(const CapturedCommunicator&) const = default;
 };
-NCCLPROBE_DESCRIBE(CapturedCommunicator, NCCLPROBE_COLUMN(name, "NCCL's name for it; empty: none"),
-                   NCCLPROBE_COLUMN(role, "what the job uses it for"),
-                   NCCLPROBE_COLUMN(size, "number of its ranks"),
-                   NCCLPROBE_COLUMN(ranks, "job rank of each of its ranks; -1: not captured"))
+NCCLPROBE_DESCRIBE(
+    CapturedCommunicator, NCCLPROBE_COLUMN(name, "NCCL's name for it; empty: none"),
+    NCCLPROBE_COLUMN(role, "what the job uses it for: data, tensor, pipeline, ..., or unknown"),
+    NCCLPROBE_COLUMN(size, "number of its ranks"),
+    NCCLPROBE_COLUMN(ranks, "job rank of each of its ranks, in order; -1: not captured"))
 
 // Stored by number: append only.
 enum class CapturedKind { collective, message };
@@ -45,9 +46,10 @@ struct CapturedOperation {
 NCCLPROBE_DESCRIBE(
     CapturedOperation, NCCLPROBE_COLUMN(communicator, "row in /captured_communicators"),
     NCCLPROBE_COLUMN(kind, "collective, or message: a send and its receive"),
-    NCCLPROBE_COLUMN(collective, "which collective"),
-    NCCLPROBE_COLUMN(count, "elements, as NCCL's call counts them"),
-    NCCLPROBE_COLUMN(type, "element type"), NCCLPROBE_COLUMN(root, "root rank in the communicator"),
+    NCCLPROBE_COLUMN(collective, "which collective; send_recv for a message"),
+    NCCLPROBE_COLUMN(count, "number of elements, as NCCL's call counts them"),
+    NCCLPROBE_COLUMN(type, "element type"),
+    NCCLPROBE_COLUMN(root, "rank of the root in the communicator, if the collective has one"),
     NCCLPROBE_COLUMN(from, "for a message: the sender's rank in the communicator; -1: none"),
     NCCLPROBE_COLUMN(to, "for a message: the receiver's rank in the communicator; -1: none"),
     NCCLPROBE_COLUMN(transfer_ns,
@@ -68,19 +70,22 @@ struct CapturedCall {
   bool operator==(const CapturedCall&) const = default;
 };
 NCCLPROBE_DESCRIBE(
-    CapturedCall, NCCLPROBE_COLUMN(rank, "rank of the job"),
+    CapturedCall, NCCLPROBE_COLUMN(rank, "job rank that makes the call"),
     NCCLPROBE_COLUMN(operation, "row in /captured_operations"),
-    NCCLPROBE_COLUMN(group, "calls of a rank with equal numbers form one NCCL group; -1: "
-                            "none"),
-    NCCLPROBE_COLUMN(compute_ns, "GPU compute time before the call, ns"),
+    NCCLPROBE_COLUMN(
+        group, "calls of one rank with equal numbers form one NCCL group; -1: not in a group"),
+    NCCLPROBE_COLUMN(compute_ns,
+                     "GPU compute time between the rank's previous call and this one, ns"),
     NCCLPROBE_COLUMN(is_waited_for, "1: compute continues only after the operation has ended; 0: "
                                     "after it has begun"),
-    NCCLPROBE_COLUMN(step, "number of the replayed step, from 0", base::grown),
+    NCCLPROBE_COLUMN(step, "replayed step that the call belongs to, from 0", base::grown),
     NCCLPROBE_COLUMN(host_ns,
-                     "host time before the call, during which the GPU may wait for "
-                     "launches, ns; 0: the host is never too late",
+                     "time that the host needs before the call, ns; the GPU waits if it is late; "
+                     "0: the host is never late",
                      base::grown),
-    NCCLPROBE_COLUMN(host_waits, "1: host_ns begins when the GPU has finished all earlier work",
+    NCCLPROBE_COLUMN(host_waits,
+                     "1: host_ns counts from when the GPU has finished all earlier work; 0: from "
+                     "the previous call",
                      base::grown))
 
 struct CapturedStep {
@@ -107,27 +112,34 @@ struct CapturedStep {
 NCCLPROBE_DESCRIBE(
     CapturedStep, NCCLPROBE_COLUMN(path, "folder or file of the capture"),
     NCCLPROBE_COLUMN(kind, "kind of step, as numbered in the job's report"),
-    NCCLPROBE_COLUMN(steps, "number of steps of this kind that were compared"),
+    NCCLPROBE_COLUMN(steps,
+                     "number of steps of this kind that were compared (medians are over these)"),
     NCCLPROBE_COLUMN(replayed_steps,
-                     "number of consecutive steps that are replayed with their own times; 1: "
-                     "one step with median times",
+                     "number of consecutive steps that are replayed with their own times; usually "
+                     "1: one step with median times",
                      base::grown),
-    NCCLPROBE_COLUMN(first_step, "number of the first replayed step, if there are several",
+    NCCLPROBE_COLUMN(first_step,
+                     "number of the first replayed step in the capture; 0 with median times",
                      base::grown),
-    NCCLPROBE_COLUMN(ranks, "ranks that were captured"),
-    NCCLPROBE_COLUMN(replayed, "captured rank of each rank of the replay"),
-    NCCLPROBE_COLUMN(has_device_times, "1: times of the GPU; 0: times of calls on the host"),
-    NCCLPROBE_COLUMN(step_ns, "length of a replayed step in the capture, ns"),
-    NCCLPROBE_COLUMN(exposed_ns, "exposed communication in such a step, mean over ranks, ns"),
+    NCCLPROBE_COLUMN(ranks, "job ranks that were captured"),
+    NCCLPROBE_COLUMN(replayed,
+                     "for each rank of the replay, in order: the job rank whose calls it replays"),
+    NCCLPROBE_COLUMN(has_device_times,
+                     "1: captured times are those of GPUs; 0: those of calls on the host"),
+    NCCLPROBE_COLUMN(step_ns,
+                     "length of a replayed step in the capture (of several: their mean), ns"),
+    NCCLPROBE_COLUMN(exposed_ns,
+                     "exposed communication: part of step_ns without compute, mean over ranks, ns"),
     NCCLPROBE_COLUMN(usual_step_ns, "median length of the compared steps, ns", base::grown),
-    NCCLPROBE_COLUMN(host_late_ns,
-                     "mean time per compared step in which the GPU waits for its host, ns",
-                     base::grown),
+    NCCLPROBE_COLUMN(
+        host_late_ns,
+        "part of a compared step that a GPU waits for its host, mean over steps and ranks, ns",
+        base::grown),
     NCCLPROBE_COLUMN(communicators, "communicators of the captured step",
                      base::Rows{"captured_communicators"}, base::grown),
     NCCLPROBE_COLUMN(operations, "operations of the captured step",
                      base::Rows{"captured_operations"}, base::grown),
-    NCCLPROBE_COLUMN(calls, "calls of each rank, in order", base::Rows{"captured_calls"},
+    NCCLPROBE_COLUMN(calls, "NCCL calls of each rank, in order", base::Rows{"captured_calls"},
                      base::grown),
     NCCLPROBE_COLUMN(remarks, "what was assumed or left out"))
 

@@ -30,23 +30,30 @@ struct CollectiveLabel {
 };
 NCCLPROBE_DESCRIBE(
     CollectiveLabel, NCCLPROBE_COLUMN(collective, "which collective"),
-    NCCLPROBE_COLUMN(launch, "direct, or graph: captured once and replayed", base::grown),
-    NCCLPROBE_COLUMN(memory, "kind of memory of the data", base::grown),
-    NCCLPROBE_COLUMN(split, "number of simultaneous communicators of neighbouring ranks",
+    NCCLPROBE_COLUMN(launch, "direct, or graph (captured once as a CUDA graph and replayed)",
                      base::grown),
-    NCCLPROBE_COLUMN(streams, "number of simultaneous communicators over the same ranks",
+    NCCLPROBE_COLUMN(memory, "kind of memory that holds the data", base::grown),
+    NCCLPROBE_COLUMN(split,
+                     "number of groups of neighbouring ranks, each with a communicator of its own; "
+                     "all run at once",
                      base::grown),
-    NCCLPROBE_COLUMN(priority, "CUDA priority of the streams; a lower number is more urgent",
+    NCCLPROBE_COLUMN(
+        streams,
+        "number of communicators over the same ranks, each on a stream of its own; all run at once",
+        base::grown),
+    NCCLPROBE_COLUMN(priority, "CUDA priority of the streams; lower is more urgent; 0: default",
                      base::grown),
-    NCCLPROBE_COLUMN(offset, "offset of the data from its alignment, elements", base::grown))
+    NCCLPROBE_COLUMN(offset, "distance of the data from the aligned start of its buffer, elements",
+                     base::grown))
 
 // A cell whose every launch is one empty kernel.
 struct EmptyKernelLabel {
   Launch launch = Launch::direct;
   auto operator<=>(const EmptyKernelLabel&) const = default;
 };
-NCCLPROBE_DESCRIBE(EmptyKernelLabel,
-                   NCCLPROBE_COLUMN(launch, "direct, or graph: captured once and replayed"))
+NCCLPROBE_DESCRIBE(
+    EmptyKernelLabel,
+    NCCLPROBE_COLUMN(launch, "direct, or graph (captured once as a CUDA graph and replayed)"))
 
 struct CellLabel {
   std::variant<CollectiveLabel, EmptyKernelLabel, P2pLabel, StepLabel> what;
@@ -74,13 +81,18 @@ struct CellLabel {
 constexpr auto alternative_names(base::Of<decltype(CellLabel::what)>) {
   return std::to_array<std::string_view>({"collective", "empty_kernel", "p2p", "step"});
 }
-NCCLPROBE_DESCRIBE(CellLabel,
-                   NCCLPROBE_COLUMN(what, "what each cell measures; each cell has a row in exactly "
-                                          "one of /collective_cells, /empty_kernel_cells, "
-                                          "/p2p_cells and /step_cells"),
-                   NCCLPROBE_COLUMN(bytes, "message size as nccl-tests counts it, bytes"),
-                   NCCLPROBE_COLUMN(type, "element type"), NCCLPROBE_COLUMN(op, "reduction"),
-                   NCCLPROBE_COLUMN(placement, "in place or out of place"),
-                   NCCLPROBE_COLUMN(root, "root rank"))
+NCCLPROBE_DESCRIBE(
+    CellLabel,
+    NCCLPROBE_COLUMN(what, "what each cell measures; each cell has a row in exactly "
+                           "one of /collective_cells, /empty_kernel_cells, "
+                           "/p2p_cells and /step_cells"),
+    NCCLPROBE_COLUMN(
+        bytes,
+        "message size as nccl-tests counts it, bytes; of a step: bytes that one rank contributes"),
+    NCCLPROBE_COLUMN(type, "element type"),
+    NCCLPROBE_COLUMN(op, "reduction operator, if the collective reduces"),
+    NCCLPROBE_COLUMN(placement,
+                     "whether the output overwrites the input (in_place) or not (out_of_place)"),
+    NCCLPROBE_COLUMN(root, "rank of the root in the communicator, if the collective has one"))
 
 } // namespace ncclprobe::model

@@ -33,14 +33,15 @@ struct CudaDevice {
   std::optional<bool> mps;    // processes share it through NVIDIA's multi-process service
   bool operator==(const CudaDevice&) const = default;
 };
-NCCLPROBE_DESCRIBE(CudaDevice, NCCLPROBE_COLUMN(index, "CUDA ordinal on its host"),
-                   NCCLPROBE_COLUMN(name, "product name"), NCCLPROBE_COLUMN(uuid, "GPU-..."),
-                   NCCLPROBE_COLUMN(pci_bus_id, "PCI address"),
-                   NCCLPROBE_COLUMN(compute_capability, "such as 9.0"),
-                   NCCLPROBE_COLUMN(memory_bytes, "memory, bytes"),
+NCCLPROBE_DESCRIBE(CudaDevice, NCCLPROBE_COLUMN(index, "CUDA ordinal of the GPU on its host"),
+                   NCCLPROBE_COLUMN(name, "product name"),
+                   NCCLPROBE_COLUMN(uuid, "UUID of the GPU, GPU-..."),
+                   NCCLPROBE_COLUMN(pci_bus_id, "PCI address, domain:bus:device.function"),
+                   NCCLPROBE_COLUMN(compute_capability, "CUDA compute capability, such as 9.0"),
+                   NCCLPROBE_COLUMN(memory_bytes, "total memory of the GPU, bytes"),
                    NCCLPROBE_COLUMN(free_bytes, "free memory before the run, bytes"),
                    NCCLPROBE_COLUMN(multiprocessors, "number of streaming multiprocessors"),
-                   NCCLPROBE_COLUMN(nvlinks, "active NVLinks"),
+                   NCCLPROBE_COLUMN(nvlinks, "number of active NVLinks"),
                    NCCLPROBE_COLUMN(compute_mode, "default, exclusive_process or prohibited"),
                    NCCLPROBE_COLUMN(mps,
                                     "1: processes share the GPU through MPS (Multi-Process "
@@ -80,15 +81,18 @@ struct HostInventory {
 };
 NCCLPROBE_DESCRIBE(
     HostInventory, NCCLPROBE_COLUMN(hostname, "name of the host"),
-    NCCLPROBE_COLUMN(boot_id, "of the running kernel; name and boot id together identify a host"),
-    NCCLPROBE_COLUMN(cpu_model, "as the kernel names it"),
-    NCCLPROBE_COLUMN(cpus_allowed, "number of logical CPUs that the process may use"),
-    NCCLPROBE_COLUMN(memory_bytes, "main memory, bytes"),
-    NCCLPROBE_COLUMN(kernel, "kernel release"), NCCLPROBE_COLUMN(gpus, "the GPUs of each host"),
+    NCCLPROBE_COLUMN(
+        boot_id, "boot id of the running kernel; hostname and boot_id together identify a host"),
+    NCCLPROBE_COLUMN(cpu_model, "CPU model, as the kernel names it"),
+    NCCLPROBE_COLUMN(cpus_allowed, "number of logical CPUs that ncclprobe may use on the host"),
+    NCCLPROBE_COLUMN(memory_bytes, "main memory of the host, bytes"),
+    NCCLPROBE_COLUMN(kernel, "name and release of the kernel"),
+    NCCLPROBE_COLUMN(gpus, "the GPUs of each host"),
     NCCLPROBE_COLUMN(libraries, "the libraries that ncclprobe looked for on each host"),
     NCCLPROBE_COLUMN(worker_version, "ncclprobe-worker's version and build options"),
     NCCLPROBE_COLUMN(nvidia_problem, "why the NVIDIA backend cannot be used; empty if it can"),
-    NCCLPROBE_COLUMN(topology, "what `ncclprobe topo` shows", base::grown, base::whole),
+    NCCLPROBE_COLUMN(topology, "topology of the host, as `ncclprobe topo` shows it", base::grown,
+                     base::whole),
     NCCLPROBE_COLUMN(contradictions, "where the sources of the topology disagree", base::grown))
 
 } // namespace ncclprobe::model

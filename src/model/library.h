@@ -17,8 +17,8 @@ struct Library {
   bool operator==(const Library&) const = default;
 };
 NCCLPROBE_DESCRIBE(
-    Library, NCCLPROBE_COLUMN(name, "nccl, cuda_driver, cublaslt, gloo, ..."),
-    NCCLPROBE_COLUMN(version, "as the library reports it; empty if it was not found"),
+    Library, NCCLPROBE_COLUMN(name, "which library: nccl, cuda_driver, cublaslt, gloo, ..."),
+    NCCLPROBE_COLUMN(version, "version, as the library reports it; empty: not found"),
     NCCLPROBE_COLUMN(path, "path of the loaded file, symbolic links resolved"),
     NCCLPROBE_COLUMN(
         problem,

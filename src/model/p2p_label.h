@@ -45,8 +45,10 @@ struct P2pEnd {
   int rank = 0;
   auto operator<=>(const P2pEnd&) const = default;
 };
-NCCLPROBE_DESCRIBE(P2pEnd, NCCLPROBE_COLUMN(host, "1: host memory near the device; 0: device"),
-                   NCCLPROBE_COLUMN(rank, "global rank"))
+NCCLPROBE_DESCRIBE(
+    P2pEnd,
+    NCCLPROBE_COLUMN(host, "1: host memory near this rank's device; 0: memory of the device"),
+    NCCLPROBE_COLUMN(rank, "global rank at this end"))
 
 struct P2pTransfer {
   P2pEnd from;
@@ -64,13 +66,16 @@ struct P2pLabel {
   std::vector<P2pTransfer> transfers; // at once
   auto operator<=>(const P2pLabel&) const = default;
 };
-NCCLPROBE_DESCRIBE(P2pLabel,
-                   NCCLPROBE_COLUMN(mode, "direct: one process drives all GPUs of a host; ipc: one "
-                                          "process per GPU"),
-                   NCCLPROBE_COLUMN(method, "who copies, or how messages are sent"),
-                   NCCLPROBE_COLUMN(direction, "which pairs run at once"),
-                   NCCLPROBE_COLUMN(transfers, "the transfers of each cell, which run at once",
-                                    base::Rows{"p2p_transfers"}))
+NCCLPROBE_DESCRIBE(
+    P2pLabel,
+    NCCLPROBE_COLUMN(mode, "direct: one process drives all GPUs of a host; ipc: one "
+                           "process per GPU"),
+    NCCLPROBE_COLUMN(method, "copy engines: ce, ce_read, staged, host, pageable; kernels: "
+                             "sm_write, sm_read, latency; messages: the others"),
+    NCCLPROBE_COLUMN(direction, "uni: one pair, one way; bi: one pair, both ways; all: each rank "
+                                "sends to one and receives from one; together: every pair"),
+    NCCLPROBE_COLUMN(transfers, "the transfers of each cell, which run at once",
+                     base::Rows{"p2p_transfers"}))
 
 // The rank whose samples time the transfer: the one that drives it, or that receives the message.
 int timed_rank(P2pMethod method, const P2pTransfer& transfer);

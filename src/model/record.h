@@ -28,9 +28,9 @@ struct Sample {
 };
 NCCLPROBE_DESCRIBE(
     Sample, NCCLPROBE_COLUMN(rank, "global rank"),
-    NCCLPROBE_COLUMN(batch, "batch of back-to-back launches, from 0"),
+    NCCLPROBE_COLUMN(batch, "number of the batch of back-to-back launches, from 0"),
     NCCLPROBE_COLUMN(iterations, "launches in the batch"),
-    NCCLPROBE_COLUMN(elapsed_ns, "time of the whole batch, ns"),
+    NCCLPROBE_COLUMN(elapsed_ns, "time of the whole batch on this rank, ns"),
     NCCLPROBE_COLUMN(launch_ns,
                      "part of elapsed_ns that the host spent on launches, ns; -1: not measured"))
 
@@ -45,12 +45,12 @@ struct Mark {
 };
 NCCLPROBE_DESCRIBE(
     Mark, NCCLPROBE_COLUMN(rank, "global rank"),
-    NCCLPROBE_COLUMN(batch, "batch of back-to-back steps, from 0"),
+    NCCLPROBE_COLUMN(batch, "number of the batch of back-to-back steps, from 0"),
     NCCLPROBE_COLUMN(iteration, "step in the batch, from 0"),
     NCCLPROBE_COLUMN(operation, "index of the marker among the operations of the cell's schedule"),
-    NCCLPROBE_COLUMN(at_ns,
-                     "when the device reached it, counted from the rank's first mark of the batch, "
-                     "ns"))
+    NCCLPROBE_COLUMN(
+        at_ns,
+        "when the device reached the marker: time since the rank's first mark of the batch, ns"))
 
 // Whether the data was checked, and the findings, over all ranks.
 struct CheckResult {
@@ -64,13 +64,16 @@ struct CheckResult {
                               // and notes for readers of the samples
   bool operator==(const CheckResult&) const = default;
 };
-NCCLPROBE_DESCRIBE(CheckResult, NCCLPROBE_COLUMN(checked, "1: the data was checked"),
-                   NCCLPROBE_COLUMN(elements, "elements checked"),
-                   NCCLPROBE_COLUMN(wrong, "elements that were wrong"),
-                   NCCLPROBE_COLUMN(first_wrong, "the first wrong element; empty if none"),
-                   NCCLPROBE_COLUMN(why_unchecked, "why the data was not checked"),
-                   NCCLPROBE_COLUMN(launches, "launches whose results were checked"),
-                   NCCLPROBE_COLUMN(method, "which launches were checked; notes on the samples"))
+NCCLPROBE_DESCRIBE(
+    CheckResult,
+    NCCLPROBE_COLUMN(checked, "1: all ranks checked the data; 0: see check_why_unchecked"),
+    NCCLPROBE_COLUMN(elements,
+                     "number of elements that were checked, summed over launches and ranks"),
+    NCCLPROBE_COLUMN(wrong, "how many of these elements were wrong"),
+    NCCLPROBE_COLUMN(first_wrong, "place and value of the first wrong element; empty: none"),
+    NCCLPROBE_COLUMN(why_unchecked, "why the data was not checked; empty: it was"),
+    NCCLPROBE_COLUMN(launches, "number of launches whose results were checked, summed over ranks"),
+    NCCLPROBE_COLUMN(method, "which launches were checked, and notes on the samples"))
 
 // State of a rank's GPU according to NVML. Values that could not be read are absent.
 struct Condition {
@@ -105,10 +108,12 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(at_ns, "time since the cell began, ns"),
     NCCLPROBE_COLUMN(sm_clock_mhz, "SM clock, MHz"),
     NCCLPROBE_COLUMN(memory_clock_mhz, "memory clock, MHz"),
-    NCCLPROBE_COLUMN(temperature_c, "degrees Celsius"), NCCLPROBE_COLUMN(power_mw, "milliwatts"),
-    NCCLPROBE_COLUMN(energy_mj, "energy used since the driver was loaded, millijoules",
+    NCCLPROBE_COLUMN(temperature_c, "temperature of the GPU, degrees Celsius"),
+    NCCLPROBE_COLUMN(power_mw, "power that the GPU draws, milliwatts"),
+    NCCLPROBE_COLUMN(energy_mj, "energy that the GPU used since the driver was loaded, millijoules",
                      base::grown),
-    NCCLPROBE_COLUMN(throttle_reasons, "NVML clock event reasons, a bit mask"),
+    NCCLPROBE_COLUMN(throttle_reasons,
+                     "why the clocks are not higher: NVML's clock event reasons, a bit mask"),
     NCCLPROBE_COLUMN(memory_used_bytes, "GPU memory used by all processes, bytes", base::grown),
     NCCLPROBE_COLUMN(nvlink_sent_bytes,
                      "bytes sent over all NVLinks of the GPU since the driver was loaded",
@@ -116,14 +121,20 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(nvlink_received_bytes,
                      "bytes received over all NVLinks of the GPU since the driver was loaded",
                      base::grown),
-    NCCLPROBE_COLUMN(pcie_sent_mb_per_s, "mean over the preceding 20 ms or so, MB/s", base::grown),
-    NCCLPROBE_COLUMN(pcie_received_mb_per_s, "mean over the preceding 20 ms or so, MB/s",
+    NCCLPROBE_COLUMN(pcie_sent_mb_per_s,
+                     "data sent over PCIe, MB/s, mean over about 20 ms before the reading",
                      base::grown),
-    NCCLPROBE_COLUMN(processes, "processes that compute on the GPU, including ncclprobe's",
+    NCCLPROBE_COLUMN(pcie_received_mb_per_s,
+                     "data received over PCIe, MB/s, mean over about 20 ms before the reading",
                      base::grown),
-    NCCLPROBE_COLUMN(corrected_errors, "corrected memory errors since the driver was loaded",
+    NCCLPROBE_COLUMN(processes,
+                     "number of processes that compute on the GPU, including ncclprobe's",
                      base::grown),
-    NCCLPROBE_COLUMN(uncorrected_errors, "uncorrected memory errors since the driver was loaded",
+    NCCLPROBE_COLUMN(corrected_errors,
+                     "number of corrected memory (ECC) errors since the driver was loaded",
+                     base::grown),
+    NCCLPROBE_COLUMN(uncorrected_errors,
+                     "number of uncorrected memory (ECC) errors since the driver was loaded",
                      base::grown))
 
 // Bits of throttle_reasons that mean slower than requested: software power cap (0x4), hardware
@@ -145,7 +156,8 @@ NCCLPROBE_DESCRIBE(
     CellRecord, NCCLPROBE_COLUMN(outcome, "how it ended"),
     NCCLPROBE_COLUMN(check, "whether its data was right"),
     NCCLPROBE_COLUMN(samples, "the batches of each cell, ordered by batch, then rank"),
-    NCCLPROBE_COLUMN(conditions, "the state of the GPUs in each cell, ordered by rank, then time"),
+    NCCLPROBE_COLUMN(conditions,
+                     "readings of the GPUs' state (NVML) in each cell, ordered by rank, then time"),
     NCCLPROBE_COLUMN(marks, "when the device reached the markers of a step, ordered "
                             "by rank, batch, iteration, operation"))
 
@@ -162,9 +174,11 @@ struct MemoryUse {
   bool operator==(const MemoryUse&) const = default;
 };
 NCCLPROBE_DESCRIBE(
-    MemoryUse, NCCLPROBE_COLUMN(rank, "global rank of the device"),
-    NCCLPROBE_COLUMN(what, "buffers: memory requested; otherwise: when the used memory was read"),
-    NCCLPROBE_COLUMN(bytes, "bytes"))
+    MemoryUse, NCCLPROBE_COLUMN(rank, "global rank that the device belongs to"),
+    NCCLPROBE_COLUMN(what, "when the memory in use was read; buffers: memory that ncclprobe "
+                           "requested for its buffers"),
+    NCCLPROBE_COLUMN(bytes,
+                     "bytes in use on the device, by all processes; for buffers: bytes requested"))
 
 // One worker process of the trial.
 struct WorkerRecord {
@@ -192,14 +206,17 @@ struct WorkerRecord {
 NCCLPROBE_DESCRIBE(
     WorkerRecord, NCCLPROBE_COLUMN(ranks, "its global ranks"),
     NCCLPROBE_COLUMN(host, "name of its host"), NCCLPROBE_COLUMN(pid, "process id"),
-    NCCLPROBE_COLUMN(last_phase, "last phase that it reached"),
-    NCCLPROBE_COLUMN(last_cell, "index of the last cell it began; -1: none"),
-    NCCLPROBE_COLUMN(position, "position in last_phase; only if the trial is not ok"),
-    NCCLPROBE_COLUMN(stack,
-                     "of its main thread, innermost frame first; only if the trial is not ok"),
+    NCCLPROBE_COLUMN(
+        last_phase,
+        "last phase that it reached: spawned, ready, communicator_init, cell, teardown, done, ..."),
+    NCCLPROBE_COLUMN(last_cell, "index in the trial of the last cell that it began; -1: none"),
+    NCCLPROBE_COLUMN(position, "where in last_phase it was; only if the trial is not ok"),
+    NCCLPROBE_COLUMN(
+        stack, "call stack of its main thread, innermost frame first; only if the trial is not ok"),
     NCCLPROBE_COLUMN(cpus, "CPUs it was allowed to run on, such as 0-15,32-47"),
-    NCCLPROBE_COLUMN(exit, "how it ended"),
-    NCCLPROBE_COLUMN(output_tail, "its last lines of output; only if the trial is not ok"),
+    NCCLPROBE_COLUMN(exit, "how it ended: exit code or signal"),
+    NCCLPROBE_COLUMN(output_tail,
+                     "last lines of its stdout and stderr; only if the trial is not ok"),
     NCCLPROBE_COLUMN(libraries, "the libraries that each worker had loaded", base::grown,
                      base::Rows{"worker_libraries"}),
     NCCLPROBE_COLUMN(cpus_asked, "CPUs that the trial requested for it; empty: none", base::grown),
@@ -220,15 +237,15 @@ struct Choice {
   std::int32_t peer = -1; // sends and receives
   bool operator==(const Choice&) const = default;
 };
-NCCLPROBE_DESCRIBE(Choice,
-                   NCCLPROBE_COLUMN(cell, "index of the cell in its trial; -1: outside cells"),
-                   NCCLPROBE_COLUMN(function, "AllReduce, Send, ..."),
-                   NCCLPROBE_COLUMN(type, "the library's name for the element type"),
-                   NCCLPROBE_COLUMN(count, "elements"),
-                   NCCLPROBE_COLUMN(algorithm, "RING, ...; empty for sends and receives"),
-                   NCCLPROBE_COLUMN(protocol, "LL, LL128, SIMPLE"),
-                   NCCLPROBE_COLUMN(channels, "number of channels"),
-                   NCCLPROBE_COLUMN(peer, "peer rank of a send or receive; -1: none"))
+NCCLPROBE_DESCRIBE(
+    Choice, NCCLPROBE_COLUMN(cell, "index of the cell in its trial; -1: outside cells"),
+    NCCLPROBE_COLUMN(function, "called function: AllReduce, Send, ..."),
+    NCCLPROBE_COLUMN(type, "element type as NCCL names it, such as ncclFloat32"),
+    NCCLPROBE_COLUMN(count, "number of elements"),
+    NCCLPROBE_COLUMN(algorithm, "chosen algorithm: RING, TREE, ...; empty for sends and receives"),
+    NCCLPROBE_COLUMN(protocol, "chosen protocol: LL, LL128 or SIMPLE"),
+    NCCLPROBE_COLUMN(channels, "number of channels"),
+    NCCLPROBE_COLUMN(peer, "peer rank of a send or receive; -1: none"))
 
 // One rank's observations of its settings in a companion trial.
 struct Evidence {
@@ -238,11 +255,11 @@ struct Evidence {
   std::vector<Choice> choices;
   bool operator==(const Evidence&) const = default;
 };
-NCCLPROBE_DESCRIBE(Evidence, NCCLPROBE_COLUMN(rank, "global rank"),
-                   NCCLPROBE_COLUMN(log, "NCCL's complete log"),
-                   NCCLPROBE_COLUMN(profiler,
-                                    "profiler interface that was used, or why there was none"),
-                   NCCLPROBE_COLUMN(choices, "how the library executed each call"))
+NCCLPROBE_DESCRIBE(
+    Evidence, NCCLPROBE_COLUMN(rank, "global rank"), NCCLPROBE_COLUMN(log, "NCCL's complete log"),
+    NCCLPROBE_COLUMN(profiler,
+                     "version of NCCL's profiler interface that was used, or why none was"),
+    NCCLPROBE_COLUMN(choices, "how the library executed each call"))
 
 struct TrialRecord {
   TrialSpec spec;
@@ -263,10 +280,11 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(outcome, "how it ended"), NCCLPROBE_COLUMN(cells, "what came of the cells"),
     NCCLPROBE_COLUMN(workers, "the worker processes of each trial"),
     NCCLPROBE_COLUMN(evidence, "what each rank of a companion trial recorded about its settings"),
-    NCCLPROBE_COLUMN(started_utc, "start, ISO 8601"),
-    NCCLPROBE_COLUMN(prepared,
-                     "1: its workers started before its turn; times are counted from its turn"),
-    NCCLPROBE_COLUMN(startup_ns, "time from start until all ranks were ready, ns"),
-    NCCLPROBE_COLUMN(total_ns, "time from start until all workers had exited, ns"))
+    NCCLPROBE_COLUMN(started_utc, "when the trial started: UTC, ISO 8601"),
+    NCCLPROBE_COLUMN(
+        prepared,
+        "1: its workers started during the previous trial; its times count from its own turn"),
+    NCCLPROBE_COLUMN(startup_ns, "time from the trial's start until all ranks were ready, ns"),
+    NCCLPROBE_COLUMN(total_ns, "time from the trial's start until all workers had exited, ns"))
 
 } // namespace ncclprobe::model

@@ -23,7 +23,8 @@ struct RankPlace {
 };
 NCCLPROBE_DESCRIBE(RankPlace, NCCLPROBE_COLUMN(rank, "global rank"),
                    NCCLPROBE_COLUMN(host, "row in /hosts"),
-                   NCCLPROBE_COLUMN(device, "GPU index, or slot number on the CPU"))
+                   NCCLPROBE_COLUMN(device,
+                                    "its GPU on that host, /gpus/index; on the CPU: a slot number"))
 
 // A variable whose value differs from rank 0's.
 struct RankVariable {
@@ -32,9 +33,8 @@ struct RankVariable {
   std::optional<std::string> value; // absent: not set there
   bool operator==(const RankVariable&) const = default;
 };
-NCCLPROBE_DESCRIBE(RankVariable, NCCLPROBE_COLUMN(ranks, "global ranks"),
-                   NCCLPROBE_COLUMN(name,
-                                    "variable whose value differs from the one in /environment"),
+NCCLPROBE_DESCRIBE(RankVariable, NCCLPROBE_COLUMN(ranks, "global ranks that have this value"),
+                   NCCLPROBE_COLUMN(name, "name of the variable"),
                    NCCLPROBE_COLUMN(value, "its value on these ranks; missing: not set"))
 
 // The output formats of other programs from which runs are imported (analysis/imports). Stored by
@@ -52,14 +52,15 @@ struct ImportedFile {
   std::vector<std::string> remarks; // what was left out or assumed, a sentence each
   bool operator==(const ImportedFile&) const = default;
 };
-NCCLPROBE_DESCRIBE(ImportedFile, NCCLPROBE_COLUMN(path, "the file; -: standard input"),
-                   NCCLPROBE_COLUMN(format, "its format"),
+NCCLPROBE_DESCRIBE(ImportedFile, NCCLPROBE_COLUMN(path, "path of the file; -: standard input"),
+                   NCCLPROBE_COLUMN(format, "program and format that the file comes from"),
                    NCCLPROBE_COLUMN(version,
                                     "version of the program that wrote it; empty: unknown"),
-                   NCCLPROBE_COLUMN(fingerprint, "hash of its contents"),
-                   NCCLPROBE_COLUMN(trials, "the trials that were made from it"),
-                   NCCLPROBE_COLUMN(times, "what its times mean"),
-                   NCCLPROBE_COLUMN(remarks, "what was left out or assumed"))
+                   NCCLPROBE_COLUMN(fingerprint,
+                                    "hash of the file's contents, 16 hexadecimal digits"),
+                   NCCLPROBE_COLUMN(trials, "ids of the trials that were made from it: /trials/id"),
+                   NCCLPROBE_COLUMN(times, "what the times in the file measure, in words"),
+                   NCCLPROBE_COLUMN(remarks, "what the import left out or assumed"))
 
 // Known before the first trial.
 struct RunHeader {
@@ -89,27 +90,30 @@ struct RunHeader {
 };
 NCCLPROBE_DESCRIBE(
     RunHeader, NCCLPROBE_COLUMN(run_id, "random UUID"),
-    NCCLPROBE_COLUMN(started_utc, "start, ISO 8601"),
-    NCCLPROBE_COLUMN(ncclprobe_version, "version of the supervisor"),
+    NCCLPROBE_COLUMN(started_utc, "when the run started: UTC, ISO 8601"),
+    NCCLPROBE_COLUMN(ncclprobe_version, "version and build of the ncclprobe that led the run"),
     NCCLPROBE_COLUMN(mpi_version, "version of MPI; empty without mpirun"),
     NCCLPROBE_COLUMN(argv, "the command line"),
-    NCCLPROBE_COLUMN(seed, "seed of the plan, data patterns and the synthetic backend"),
+    NCCLPROBE_COLUMN(seed, "random seed for the plan, data patterns and the synthetic backend"),
     NCCLPROBE_COLUMN(backend, "nvidia, host or synthetic"),
     NCCLPROBE_COLUMN(backend_reason, "why this backend was chosen"),
-    NCCLPROBE_COLUMN(synthetic, "1: the numbers come from a model, not from measurements"),
+    NCCLPROBE_COLUMN(synthetic, "1: the numbers come from a model; 0: they were measured"),
     NCCLPROBE_COLUMN(hosts, "the hosts on which workers ran"),
     NCCLPROBE_COLUMN(ranks, "where each rank runs"),
     NCCLPROBE_COLUMN(environment, "variables in rank 0's environment that can affect the result"),
-    NCCLPROBE_COLUMN(pinned, "variables of /environment that a sweep names but leaves unchanged"),
-    NCCLPROBE_COLUMN(planned_trials, "number of trials in the plan"),
-    NCCLPROBE_COLUMN(plan, "all options, as a plan file", base::grown),
+    NCCLPROBE_COLUMN(
+        pinned, "variables that a sweep would vary, but that keep their value from /environment"),
+    NCCLPROBE_COLUMN(planned_trials, "number of trials in the plan; 0: not known in advance"),
+    NCCLPROBE_COLUMN(plan,
+                     "all options, as the text of a plan file; empty: the run cannot be resumed",
+                     base::grown),
     NCCLPROBE_COLUMN(forced, "differences that --force accepted when the run was resumed",
                      base::grown),
     NCCLPROBE_COLUMN(environment_of_ranks, "variables of other ranks that differ from /environment",
                      base::grown),
     NCCLPROBE_COLUMN(files, "files that trials load or start, with fingerprints of their contents",
                      base::grown),
-    NCCLPROBE_COLUMN(note, "the text of --note", base::grown),
+    NCCLPROBE_COLUMN(note, "the text of --note; empty: none", base::grown),
     NCCLPROBE_COLUMN(imported,
                      "files of other programs that the run was imported from; no rows: ncclprobe "
                      "measured the run",

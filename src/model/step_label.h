@@ -57,11 +57,12 @@ struct StepCompute {
       0; // calibrated: duration of a whole backward pass; the forward pass takes half
   auto operator<=>(const StepCompute&) const = default;
 };
-NCCLPROBE_DESCRIBE(StepCompute,
-                   NCCLPROBE_COLUMN(kind, "gemm: the model's GEMMs; none: no compute; calibrated: "
-                                          "compute takes a given time"),
-                   NCCLPROBE_COLUMN(backward_ns,
-                                    "calibrated: the given time of a backward pass, ns"))
+NCCLPROBE_DESCRIBE(
+    StepCompute,
+    NCCLPROBE_COLUMN(kind, "gemm: the model's GEMMs; none: no compute; calibrated: "
+                           "compute takes a given time"),
+    NCCLPROBE_COLUMN(backward_ns,
+                     "calibrated: duration of a backward pass, ns; a forward pass takes half"))
 
 // Bytes that each training rank copies from host memory to its device in every step: the input of
 // the next step, as loaders prefetch it. The copy starts with the step, on its own stream, and the
@@ -75,10 +76,11 @@ struct InputCopy {
   Memory from = Memory::pinned_host; // or pageable_host
   auto operator<=>(const InputCopy&) const = default;
 };
-NCCLPROBE_DESCRIBE(InputCopy,
-                   NCCLPROBE_COLUMN(bytes, "input that a rank copies to its device in each step, "
-                                           "bytes; 0: none"),
-                   NCCLPROBE_COLUMN(from, "kind of memory that this input comes from"))
+NCCLPROBE_DESCRIBE(
+    InputCopy,
+    NCCLPROBE_COLUMN(bytes,
+                     "input that each rank copies to its device in each step, bytes; 0: no copy"),
+    NCCLPROBE_COLUMN(from, "memory that this input is copied from: pinned_host or pageable_host"))
 // "pinned:64MiB", "none".
 std::string input_copy_text(const InputCopy& copy);
 // Errors: invalid_argument.
@@ -130,27 +132,40 @@ struct StepOptions {
 NCCLPROBE_DESCRIBE(
     StepOptions, NCCLPROBE_COLUMN(pattern, "kind of parallelism: ddp, fsdp, tp, pipeline, ..."),
     NCCLPROBE_COLUMN(type, "data type of parameters, gradients and GEMMs"),
-    NCCLPROBE_COLUMN(scaling,
-                     "weak: a batch for each replica; strong: all replicas share one batch"),
+    NCCLPROBE_COLUMN(
+        scaling, "weak: each replica has a batch of its own; strong: all replicas share one batch"),
     NCCLPROBE_COLUMN(compute, "what stands for the computation"),
     NCCLPROBE_COLUMN(optimizer, "1: the step updates the parameters"),
-    NCCLPROBE_COLUMN(accumulate, "gradient-accumulation steps; only the last one communicates"),
+    NCCLPROBE_COLUMN(accumulate, "number of micro-steps that accumulate gradients; only the last "
+                                 "one communicates; 1: no accumulation"),
     NCCLPROBE_COLUMN(priority,
-                     "CUDA priority of communication streams; a lower number is more urgent"),
-    NCCLPROBE_COLUMN(launch, "direct, or graph: captured once and replayed"),
-    NCCLPROBE_COLUMN(memory, "kind of memory of communicated data"),
+                     "CUDA priority of communication streams; lower is more urgent; 0: default"),
+    NCCLPROBE_COLUMN(launch, "direct, or graph (captured once as a CUDA graph and replayed)"),
+    NCCLPROBE_COLUMN(memory, "kind of memory that holds communicated data"),
     NCCLPROBE_COLUMN(input_copy, "input that is copied beside the step"),
-    NCCLPROBE_COLUMN(found_inf,
-                     "1: ranks share whether a gradient is infinite, as ShardedGradScaler does"),
+    NCCLPROBE_COLUMN(
+        found_inf,
+        "1: ranks exchange whether a gradient is infinite, as PyTorch's ShardedGradScaler does"),
     NCCLPROBE_COLUMN(bucket_bytes, "ddp: size of a bucket, bytes; absent: PyTorch's default"),
-    NCCLPROBE_COLUMN(bucket_view, "ddp: 1: gradients are stored in the buckets"),
-    NCCLPROBE_COLUMN(compression, "ddp: data type in which gradients are communicated"),
-    NCCLPROBE_COLUMN(reshard, "fsdp: 1: parameters are freed after the forward pass (ZeRO-3)"),
-    NCCLPROBE_COLUMN(prefetch, "fsdp: number of blocks that are prefetched"),
-    NCCLPROBE_COLUMN(tensor, "tp: ranks that share a layer; 0: all, or 2 in ddp+tp and fsdp+tp"),
-    NCCLPROBE_COLUMN(sequence_parallel, "tp: 1: reduce_scatter and all_gather, not all_reduce"),
-    NCCLPROBE_COLUMN(micro_batches, "pipeline: micro-batches; 0: twice the number of stages"),
-    NCCLPROBE_COLUMN(order, "pipeline: order of the passes"))
+    NCCLPROBE_COLUMN(bucket_view, "ddp: 1 if gradients are stored in the buckets, 0 if copied "
+                                  "there (gradient_as_bucket_view)"),
+    NCCLPROBE_COLUMN(
+        compression,
+        "ddp: data type to which gradients are converted for communication; none: not converted"),
+    NCCLPROBE_COLUMN(
+        reshard,
+        "fsdp: 1 if parameters are freed after the forward pass (ZeRO-3), 0 if kept (ZeRO-2)"),
+    NCCLPROBE_COLUMN(prefetch,
+                     "fsdp: number of blocks whose parameters are gathered ahead of their use"),
+    NCCLPROBE_COLUMN(
+        tensor,
+        "tp: number of ranks that share a layer; 0: all of them (tp), or 2 (ddp+tp, fsdp+tp)"),
+    NCCLPROBE_COLUMN(
+        sequence_parallel,
+        "tp: 1 if reduce_scatter and all_gather replace all_reduce (sequence parallelism)"),
+    NCCLPROBE_COLUMN(micro_batches,
+                     "pipeline: number of micro-batches in a step; 0: twice the number of stages"),
+    NCCLPROBE_COLUMN(order, "pipeline: order of forward and backward passes"))
 
 // compute, communication: the same schedule without the other one. copy: without both, so only
 // the input is copied. All four contain an input copy if there is one.
@@ -172,8 +187,10 @@ NCCLPROBE_DESCRIBE(
     StepLabel, NCCLPROBE_COLUMN(options, "how the model is trained", base::flat),
     NCCLPROBE_COLUMN(model, "name of the model"),
     NCCLPROBE_COLUMN(ranks, "global ranks that train"),
-    NCCLPROBE_COLUMN(parts, "the whole step, or the step without communication, compute or both"),
+    NCCLPROBE_COLUMN(
+        parts,
+        "all: the whole step; compute, communication: only this part; copy: only the input copy"),
     NCCLPROBE_COLUMN(batch, "samples of one rank in one step"),
-    NCCLPROBE_COLUMN(sequence, "tokens per sample; 0: the model has no sequence"))
+    NCCLPROBE_COLUMN(sequence, "number of tokens in a sample; 0: the model has no sequence"))
 
 } // namespace ncclprobe::model

@@ -20,9 +20,11 @@ struct Setting {
   std::string value;
   bool operator==(const Setting&) const = default;
 };
-NCCLPROBE_DESCRIBE(Setting,
-                   NCCLPROBE_COLUMN(name, "name of the variable, setting, library or file"),
-                   NCCLPROBE_COLUMN(value, "its value, or path"))
+NCCLPROBE_DESCRIBE(
+    Setting,
+    NCCLPROBE_COLUMN(name, "name of the variable, setting or library; in /files: path of the file"),
+    NCCLPROBE_COLUMN(value, "value of the variable or setting, path of the library; in /files: "
+                            "size and hash of the file"))
 
 // Name of TrialSpec::cpu_affinity among settings.
 inline constexpr const char* k_cpu_affinity = "cpu_affinity";
@@ -45,7 +47,7 @@ NCCLPROBE_DESCRIBE(
     ProcessSettings,
     NCCLPROBE_COLUMN(common, "environment variables that all ranks get: the setting under test",
                      base::Rows{"settings"}),
-    NCCLPROBE_COLUMN(per_rank, "additional environment variables, by global rank"))
+    NCCLPROBE_COLUMN(per_rank, "environment variables that only some ranks get, by global rank"))
 
 // batch: the timed region is launched `iterations` times back to back between two readings of the
 // host's clock, as in nccl-tests; one batch gives one sample. latency: one launch at a time, each
@@ -73,12 +75,16 @@ struct Timing {
 NCCLPROBE_DESCRIBE(
     Timing, NCCLPROBE_COLUMN(warmups, "untimed runs before timing"),
     NCCLPROBE_COLUMN(iterations, "launches in a batch"),
-    NCCLPROBE_COLUMN(batches, "timed batches; with a target_interval, the minimum"),
-    NCCLPROBE_COLUMN(budget_ns, "time limit, ns; 0: none"),
-    NCCLPROBE_COLUMN(mode, "batch and steps: a sample is a batch of launches; latency: one launch",
-                     base::grown),
+    NCCLPROBE_COLUMN(batches, "number of timed batches; the minimum if there is a target_interval"),
+    NCCLPROBE_COLUMN(
+        budget_ns,
+        "time limit of the timed part, ns; iterations and batches are reduced to fit; 0: none"),
+    NCCLPROBE_COLUMN(
+        mode, "latency: a sample times one launch; batch, events, steps: a batch of launches",
+        base::grown),
     NCCLPROBE_COLUMN(target_interval,
-                     "+- limit of the median's 95% confidence interval, as a share; 0: none",
+                     "stop once the median's 95% confidence interval is within this share of it "
+                     "(0.01: +-1%); 0: no target",
                      base::grown),
     NCCLPROBE_COLUMN(max_batches, "maximum number of batches, if there is a target_interval",
                      base::grown))
@@ -94,7 +100,8 @@ struct Cell {
 };
 NCCLPROBE_DESCRIBE(
     Cell, NCCLPROBE_COLUMN(label, "what it measures", base::flat),
-    NCCLPROBE_COLUMN(settings, "settings of a cell that are chosen per call, within the process",
+    NCCLPROBE_COLUMN(settings,
+                     "settings of a cell that take effect within the process, for each call",
                      base::Rows{"cell_settings"}),
     NCCLPROBE_COLUMN(schedule, "the complete schedule that a worker ran", base::whole),
     NCCLPROBE_COLUMN(timing, "how often and how long"),
@@ -156,9 +163,9 @@ struct TrialSpec {
   bool operator==(const TrialSpec&) const = default;
 };
 NCCLPROBE_DESCRIBE(
-    TrialSpec, NCCLPROBE_COLUMN(id, "position in the plan's order, from 0"),
-    NCCLPROBE_COLUMN(name, "label of the settings"),
-    NCCLPROBE_COLUMN(replicate, "number of this repeat of the same settings, from 0"),
+    TrialSpec, NCCLPROBE_COLUMN(id, "number of the trial: its position in the plan, from 0"),
+    NCCLPROBE_COLUMN(name, "label of the settings under test"),
+    NCCLPROBE_COLUMN(replicate, "which repetition of the same settings this is, from 0"),
     NCCLPROBE_COLUMN(backend, "nvidia, host or synthetic"),
     NCCLPROBE_COLUMN(ranks, "number of ranks"),
     NCCLPROBE_COLUMN(seed, "seed of data patterns and the synthetic backend"),
@@ -166,25 +173,30 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(libraries, "libraries to load, and the worker program to start",
                      base::Rows{"trial_libraries"}),
     NCCLPROBE_COLUMN(cells, "the cells of each trial, in order"),
-    NCCLPROBE_COLUMN(startup_deadline_ns,
-                     "time limit from the start until workers are ready for the first cell, ns"),
-    NCCLPROBE_COLUMN(teardown_deadline_ns, "time limit until all its workers have exited, ns"),
+    NCCLPROBE_COLUMN(
+        startup_deadline_ns,
+        "time limit from the start of the workers until they are ready for the first cell, ns"),
+    NCCLPROBE_COLUMN(teardown_deadline_ns,
+                     "time limit from the last result until all workers have exited, ns"),
     NCCLPROBE_COLUMN(purpose,
-                     "measure: timed; companion: untimed, ignore its samples; traced: with a trace",
+                     "measure: timed; companion: untimed, to see what settings do (ignore its "
+                     "samples); traced: timed with a trace",
                      base::grown),
-    NCCLPROBE_COLUMN(instruments, "environment variables for observation, not under test",
+    NCCLPROBE_COLUMN(instruments,
+                     "environment variables that only serve to observe; they are not under test",
                      base::grown),
-    NCCLPROBE_COLUMN(trace, "what was traced", base::grown),
-    NCCLPROBE_COLUMN(trace_folder, "where its workers wrote their trace spools (raw trace files)",
+    NCCLPROBE_COLUMN(trace, "level of detail of the trace; off: no trace", base::grown),
+    NCCLPROBE_COLUMN(trace_folder,
+                     "folder of its workers' trace spools (raw trace files); empty: no trace",
                      base::grown),
-    NCCLPROBE_COLUMN(trace_run_id, "run id in these spools", base::grown),
+    NCCLPROBE_COLUMN(trace_run_id, "run id that these spools carry; empty: no trace", base::grown),
     NCCLPROBE_COLUMN(tested_libraries, "libraries of /trial_libraries that are under test",
                      base::grown),
     NCCLPROBE_COLUMN(cpu_affinity, "CPUs requested for its workers; empty: the default",
                      base::grown),
     NCCLPROBE_COLUMN(launch_ranks,
-                     "ranks of the launch that ran the trial, in the order of the trial's ranks; "
-                     "empty: the first ones",
+                     "for each rank of the trial, in order: the launch's rank that ran it; empty: "
+                     "the first ranks",
                      base::grown))
 
 // Identifies what was measured, for --resume and for comparing runs: equal keys mean the same

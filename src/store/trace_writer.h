@@ -69,10 +69,11 @@ struct TraceIndexRow {
 };
 template <std::same_as<TraceIndexRow> R>
 constexpr auto columns(R) {
-  return std::tuple(base::column("begin_ns", &R::begin_ns, "begin of the chunk's first row, ns"),
-                    base::column("last_begin_ns", &R::last_begin_ns, "begin of its last row, ns"),
-                    base::column("end_ns", &R::end_ns,
-                                 "end of the row that ends last, ns; 2^64 - 1: see long_duration"));
+  return std::tuple(
+      base::column("begin_ns", &R::begin_ns, "start time of the chunk's first row, ns"),
+      base::column("last_begin_ns", &R::last_begin_ns, "start time of the chunk's last row, ns"),
+      base::column("end_ns", &R::end_ns,
+                   "end time of the row that ends last, ns; 2^64 - 1: see long_duration"));
 }
 
 class TraceWriter {

@@ -41,18 +41,20 @@ struct KernelRow {
 template <std::same_as<KernelRow> R>
 constexpr auto columns(R) {
   return std::tuple(
-      base::column("start_ns", &R::start_ns, "begin, ns"),
-      base::column("duration_ns", &R::duration_ns, "length, ns"),
-      base::column("name", &R::name, "name, row in /strings"),
-      base::column("stream", &R::stream, "stream, /stream/id"),
-      base::column("correlation", &R::correlation, "the launch, /api/correlation"),
+      base::column("start_ns", &R::start_ns, "start time, ns"),
+      base::column("duration_ns", &R::duration_ns, "duration, ns; 4294967295: see /long_duration"),
+      base::column("name", &R::name, "name of the kernel, row in /strings"),
+      base::column("stream", &R::stream, "stream that it ran on, /stream/id"),
+      base::column("correlation", &R::correlation, "call that launched it, /api/correlation"),
       base::column("operation", &R::operation, "operation of the schedule, /operation/id; 0: none"),
-      base::column("graph_node", &R::graph_node, "node of a CUDA graph; 0: none"),
-      base::column("grid", &R::grid, "blocks"),
-      base::column("block", &R::block, "threads in a block"),
+      base::column("graph_node", &R::graph_node,
+                   "id of its node in a CUDA graph; 0: not part of a graph"),
+      base::column("grid", &R::grid, "number of blocks in the grid"),
+      base::column("block", &R::block, "number of threads in a block"),
       base::column("shared_bytes", &R::shared_bytes, "shared memory of a block, bytes"),
       base::column("flags", &R::flags,
-                   "1: communication library's, 2: ncclprobe's own, 4: no times were reported"));
+                   "bit mask; 1: the communication library's kernel, 2: ncclprobe's own, 4: no "
+                   "times were reported"));
 }
 
 enum class CopyKind : std::uint8_t {
@@ -82,18 +84,21 @@ struct CopyRow {
 template <std::same_as<CopyRow> R>
 constexpr auto columns(R) {
   return std::tuple(
-      base::column("start_ns", &R::start_ns, "begin, ns"),
-      base::column("duration_ns", &R::duration_ns, "length, ns"),
+      base::column("start_ns", &R::start_ns, "start time, ns"),
+      base::column("duration_ns", &R::duration_ns, "duration, ns; 4294967295: see /long_duration"),
       base::column("bytes", &R::bytes, "bytes moved or set"),
-      base::column("kind", &R::kind, "from where to where; set: a memory set"),
-      base::column("source_device", &R::source_device, "CUDA ordinal"),
-      base::column("destination_device", &R::destination_device, "CUDA ordinal"),
-      base::column("stream", &R::stream, "stream, /stream/id"),
-      base::column("correlation", &R::correlation, "the call, /api/correlation"),
+      base::column("kind", &R::kind, "direction of the copy; set: a memory set"),
+      base::column("source_device", &R::source_device, "CUDA ordinal of the source device"),
+      base::column("destination_device", &R::destination_device,
+                   "CUDA ordinal of the destination device"),
+      base::column("stream", &R::stream, "stream that it ran on, /stream/id"),
+      base::column("correlation", &R::correlation, "call that requested it, /api/correlation"),
       base::column("operation", &R::operation, "operation of the schedule, /operation/id; 0: none"),
-      base::column("graph_node", &R::graph_node, "node of a CUDA graph; 0: none"),
+      base::column("graph_node", &R::graph_node,
+                   "id of its node in a CUDA graph; 0: not part of a graph"),
       base::column("flags", &R::flags,
-                   "1: communication library's, 2: ncclprobe's own, 4: no times were reported"));
+                   "bit mask; 1: the communication library's copy, 2: ncclprobe's own, 4: no times "
+                   "were reported"));
 }
 
 // /stream: the streams that kernels, copies and synchronizations name
@@ -110,9 +115,9 @@ template <std::same_as<StreamRow> R>
 constexpr auto columns(R) {
   return std::tuple(base::column("id", &R::id, "its number in this trace, from 0"),
                     base::column("device", &R::device, "CUDA ordinal, or slot on the CPU"),
-                    base::column("context", &R::context, "CUPTI's number of the context"),
-                    base::column("library_id", &R::library_id, "CUPTI's number of the stream"),
-                    base::column("priority", &R::priority, "CUDA's: lower is more urgent"),
+                    base::column("context", &R::context, "CUPTI's id of its CUDA context"),
+                    base::column("library_id", &R::library_id, "CUPTI's id of the stream"),
+                    base::column("priority", &R::priority, "CUDA priority; lower is more urgent"),
                     base::column("name", &R::name, "name, row in /strings; 0: unknown"));
 }
 
@@ -132,13 +137,14 @@ struct ApiRow {
 template <std::same_as<ApiRow> R>
 constexpr auto columns(R) {
   return std::tuple(
-      base::column("start_ns", &R::start_ns, "begin, ns"),
-      base::column("duration_ns", &R::duration_ns, "length, ns"),
-      base::column("function", &R::function, "CUPTI's callback id"),
+      base::column("start_ns", &R::start_ns, "start time, ns"),
+      base::column("duration_ns", &R::duration_ns, "duration, ns; 4294967295: see /long_duration"),
+      base::column("function", &R::function, "CUPTI's callback id of the called function"),
       base::column("domain", &R::domain, "runtime or driver"),
-      base::column("thread", &R::thread, "thread id"),
-      base::column("correlation", &R::correlation, "the number that kernels and copies refer to"),
-      base::column("result", &R::result, "return value"),
+      base::column("thread", &R::thread, "id of the calling thread"),
+      base::column("correlation", &R::correlation,
+                   "correlation id, to which kernels, copies and others refer"),
+      base::column("result", &R::result, "return value; 0: success"),
       base::column("name", &R::name, "the called function, row in /strings; 0: unknown", 1));
 }
 
@@ -157,14 +163,15 @@ struct SynchronizationRow {
 template <std::same_as<SynchronizationRow> R>
 constexpr auto columns(R) {
   return std::tuple(
-      base::column("start_ns", &R::start_ns, "begin, ns"),
-      base::column("duration_ns", &R::duration_ns, "length, ns"),
+      base::column("start_ns", &R::start_ns, "start time, ns"),
+      base::column("duration_ns", &R::duration_ns, "duration, ns; 4294967295: see /long_duration"),
       base::column("kind", &R::kind, "what was waited for"),
-      base::column("event", &R::event, "event that is waited for; 0: none"),
+      base::column("event", &R::event, "CUPTI's id of the event that is waited for; 0: none"),
       base::column("event_instance", &R::event_instance,
-                   "which record of it, /device_event/instance; 0: unknown"),
-      base::column("stream", &R::stream, "stream, /stream/id; 65535: none, or unknown"),
-      base::column("correlation", &R::correlation, "the call, /api/correlation"));
+                   "which recording of the event, /device_event/instance; 0: unknown"),
+      base::column("stream", &R::stream,
+                   "stream that is involved, /stream/id; 65535: none, or unknown"),
+      base::column("correlation", &R::correlation, "call that synchronized, /api/correlation"));
 }
 
 // /device_event: records of events on streams
@@ -178,11 +185,12 @@ struct DeviceEventRow {
 };
 template <std::same_as<DeviceEventRow> R>
 constexpr auto columns(R) {
-  return std::tuple(base::column("at_ns", &R::at_ns, "when the stream reached it, ns; 0: unknown"),
-                    base::column("instance", &R::instance, "number of this record"),
-                    base::column("event", &R::event, "CUPTI's event id"),
-                    base::column("stream", &R::stream, "stream, /stream/id"),
-                    base::column("correlation", &R::correlation, "the call, /api/correlation"));
+  return std::tuple(
+      base::column("at_ns", &R::at_ns, "when the stream reached the event, ns; 0: unknown"),
+      base::column("instance", &R::instance, "number of this recording of the event"),
+      base::column("event", &R::event, "CUPTI's id of the event"),
+      base::column("stream", &R::stream, "stream that it is recorded on, /stream/id"),
+      base::column("correlation", &R::correlation, "call that recorded it, /api/correlation"));
 }
 
 // /overhead: activity of tracing or the driver in between
@@ -195,10 +203,11 @@ struct OverheadRow {
 };
 template <std::same_as<OverheadRow> R>
 constexpr auto columns(R) {
-  return std::tuple(base::column("start_ns", &R::start_ns, "begin, ns"),
-                    base::column("duration_ns", &R::duration_ns, "length, ns"),
-                    base::column("thread", &R::thread, "thread id; 0: none"),
-                    base::column("kind", &R::kind, "kind of overhead, row in /strings"));
+  return std::tuple(
+      base::column("start_ns", &R::start_ns, "start time, ns"),
+      base::column("duration_ns", &R::duration_ns, "duration, ns; 4294967295: see /long_duration"),
+      base::column("thread", &R::thread, "thread id; 0: none"),
+      base::column("kind", &R::kind, "kind of overhead, row in /strings"));
 }
 
 // /kernel_window: when the kernels of a captured job were recorded; without such rows, always
@@ -210,8 +219,8 @@ struct KernelWindowRow {
 template <std::same_as<KernelWindowRow> R>
 constexpr auto columns(R) {
   return std::tuple(
-      base::column("start_ns", &R::start_ns, "launches were recorded from here on, ns"),
-      base::column("end_ns", &R::end_ns, "until here, ns"));
+      base::column("start_ns", &R::start_ns, "kernel launches were recorded from this time on, ns"),
+      base::column("end_ns", &R::end_ns, "kernel launches were recorded up to this time, ns"));
 }
 
 // /environment: state of the device during the trace
@@ -226,12 +235,16 @@ struct EnvironmentRow {
 template <std::same_as<EnvironmentRow> R>
 constexpr auto columns(R) {
   return std::tuple(
-      base::column("at_ns", &R::at_ns, "when, ns"),
-      base::column("sm_clock_mhz", &R::sm_clock_mhz, "MHz; 0: unknown"),
-      base::column("memory_clock_mhz", &R::memory_clock_mhz, "MHz; 0: unknown"),
-      base::column("power_mw", &R::power_mw, "milliwatts; 0: unknown"),
-      base::column("temperature_c", &R::temperature_c, "degrees Celsius; 0: unknown"),
-      base::column("throttle_reasons", &R::throttle_reasons, "CUPTI's or NVML's bits"));
+      base::column("at_ns", &R::at_ns, "time of the reading, ns"),
+      base::column("sm_clock_mhz", &R::sm_clock_mhz, "SM clock, MHz; 0: not in this reading"),
+      base::column("memory_clock_mhz", &R::memory_clock_mhz,
+                   "memory clock, MHz; 0: not in this reading"),
+      base::column("power_mw", &R::power_mw,
+                   "power that the GPU draws, milliwatts; 0: not in this reading"),
+      base::column("temperature_c", &R::temperature_c,
+                   "temperature of the GPU, degrees Celsius; 0: not in this reading"),
+      base::column("throttle_reasons", &R::throttle_reasons,
+                   "why the clocks are not higher: a bit mask, as in CUPTI and NVML"));
 }
 
 } // namespace ncclprobe::trace

@@ -32,11 +32,12 @@ struct LossRow {
 };
 template <std::same_as<LossRow> R>
 constexpr auto columns(R) {
-  return std::tuple(base::column("kind", &R::kind,
-                                 "kind of loss; launches_seen, kernels_delivered, calls_told and "
-                                 "calls_unlike are counts without loss"),
-                    base::column("count", &R::count, "how many"),
-                    base::column("at_ns", &R::at_ns, "counted at, ns"));
+  return std::tuple(
+      base::column("kind", &R::kind,
+                   "kind of loss; launches_seen, kernels_delivered, calls_told and "
+                   "calls_unlike are counts without loss"),
+      base::column("count", &R::count, "number of losses, or the value of a count without loss"),
+      base::column("at_ns", &R::at_ns, "when they were counted, ns; 0: unknown"));
 }
 
 // /long_duration: lengths that exceed 32 bits
@@ -48,9 +49,9 @@ struct LongRow {
 };
 template <std::same_as<LongRow> R>
 constexpr auto columns(R) {
-  return std::tuple(base::column("table", &R::table, "the table"),
+  return std::tuple(base::column("table", &R::table, "table of the row that it belongs to"),
                     base::column("start_ns", &R::start_ns, "start_ns of the row it belongs to"),
-                    base::column("duration_ns", &R::duration_ns, "its real length, ns"));
+                    base::column("duration_ns", &R::duration_ns, "real duration of that row, ns"));
 }
 
 // The largest assumed difference between two hosts' clock rates.
@@ -73,9 +74,11 @@ template <std::same_as<ClockRow> R>
 constexpr auto columns(R) {
   return std::tuple(
       base::column("kind", &R::kind,
-                   "host: to the leader's clock, globaltimer: from the GPU's to the host's"),
-      base::column("at_ns", &R::at_ns, "when, on the corrected clock, ns"),
-      base::column("offset_ns", &R::offset_ns, "offset to add to that clock, ns"),
+                   "clock and its reference: host: this host's and the leader's; globaltimer: a "
+                   "GPU's and its host's"),
+      base::column("at_ns", &R::at_ns, "time of the reading on that clock, ns"),
+      base::column("offset_ns", &R::offset_ns,
+                   "offset to add to that clock's times to get the reference's, ns"),
       base::column("error_ns", &R::error_ns, "largest possible error of the offset, ns"),
       base::column("round_trip_ns", &R::round_trip_ns, "duration of the reading, ns"));
 }

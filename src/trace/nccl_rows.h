@@ -23,12 +23,13 @@ struct CommunicatorRow {
 };
 template <std::same_as<CommunicatorRow> R>
 constexpr auto columns(R) {
-  return std::tuple(base::column("id", &R::id, "its number in this trace, from 0"),
-                    base::column("hash", &R::hash, "NCCL's number of it, equal on all ranks"),
-                    base::column("name", &R::name, "name, row in /strings"),
-                    base::column("ranks", &R::ranks, "its size"),
-                    base::column("rank", &R::rank, "rank in it"),
-                    base::column("nodes", &R::nodes, "nodes it spans, as NCCL sees it"));
+  return std::tuple(
+      base::column("id", &R::id, "its number in this trace, from 0"),
+      base::column("hash", &R::hash, "NCCL's hash of the communicator, equal on all of its ranks"),
+      base::column("name", &R::name, "name of the communicator, row in /strings; 0: none"),
+      base::column("ranks", &R::ranks, "number of ranks in it"),
+      base::column("rank", &R::rank, "rank of this process or device in it"),
+      base::column("nodes", &R::nodes, "nodes it spans, as NCCL sees it"));
 }
 
 enum class NcclKind : std::uint8_t { collective, send, receive };
@@ -55,22 +56,25 @@ template <std::same_as<NcclOperationRow> R>
 constexpr auto columns(R) {
   return std::tuple(
       base::column("id", &R::id, "its number in this trace, from 1"),
-      base::column("communicator", &R::communicator, "/communicator/id"),
+      base::column("communicator", &R::communicator,
+                   "communicator that it runs on, /communicator/id"),
       base::column("sequence", &R::sequence,
-                   "counted for each function of a communicator, for sends and receives for each "
-                   "peer: equal on all ranks that take part"),
+                   "position among the communicator's calls of this function (send, receive: for "
+                   "this peer); equal on all its ranks"),
       base::column("kind", &R::kind, "kind of operation"),
-      base::column("function", &R::function, "AllReduce, ..., row in /strings"),
-      base::column("algorithm", &R::algorithm, "RING, ..., row in /strings; 0: none"),
-      base::column("protocol", &R::protocol, "LL, LL128, SIMPLE, row in /strings; 0: none"),
-      base::column("data_type", &R::data_type, "NCCL's name, row in /strings"),
-      base::column("count", &R::count, "elements"),
+      base::column("function", &R::function, "called function: AllReduce, ...; row in /strings"),
+      base::column("algorithm", &R::algorithm,
+                   "chosen algorithm: RING, ...; row in /strings; 0: none"),
+      base::column("protocol", &R::protocol,
+                   "chosen protocol: LL, LL128 or SIMPLE; row in /strings; 0: none"),
+      base::column("data_type", &R::data_type, "element type as NCCL names it, row in /strings"),
+      base::column("count", &R::count, "number of elements"),
       base::column("channels", &R::channels, "number of channels"),
       base::column("warps", &R::warps, "warps of a channel"),
-      base::column("peer", &R::peer, "of a send or receive; -1: none"),
-      base::column("root", &R::root, "root; -1: none"),
-      base::column("enqueue_ns", &R::enqueue_ns, "NCCL began to enqueue it, ns"),
-      base::column("enqueued_ns", &R::enqueued_ns, "it was enqueued, ns; 0: unknown"),
+      base::column("peer", &R::peer, "peer rank of a send or receive; -1: none"),
+      base::column("root", &R::root, "rank of the root; -1: none"),
+      base::column("enqueue_ns", &R::enqueue_ns, "when NCCL began to enqueue it, ns"),
+      base::column("enqueued_ns", &R::enqueued_ns, "when NCCL had enqueued it, ns; 0: unknown"),
       base::column("operation", &R::operation,
                    "operation of the schedule, /operation/id; 0: unknown"));
 }
@@ -86,12 +90,13 @@ struct NcclChannelRow {
 template <std::same_as<NcclChannelRow> R>
 constexpr auto columns(R) {
   return std::tuple(
-      base::column("nccl_operation", &R::nccl_operation, "/nccl_operation/id"),
-      base::column("channel", &R::channel, "channel"),
-      base::column("start_gt", &R::start_gt, "begin on the GPU's globaltimer, ns; 0: unknown"),
+      base::column("nccl_operation", &R::nccl_operation,
+                   "operation that it belongs to, /nccl_operation/id"),
+      base::column("channel", &R::channel, "number of the channel"),
+      base::column("start_gt", &R::start_gt, "start on the GPU's globaltimer, ns; 0: unknown"),
       base::column("stop_gt", &R::stop_gt, "end on the GPU's globaltimer, ns; 0: unknown"),
-      base::column("start_ns", &R::start_ns, "the host heard of the begin, ns"),
-      base::column("stop_ns", &R::stop_ns, "the host heard of the end, ns; 0: never"));
+      base::column("start_ns", &R::start_ns, "when the host learned of the start, ns"),
+      base::column("stop_ns", &R::stop_ns, "when the host learned of the end, ns; 0: never"));
 }
 
 // /nccl_open: an operation that was not over at a moment, more than a second after it began. These
@@ -104,11 +109,12 @@ struct NcclOpenRow {
 };
 template <std::same_as<NcclOpenRow> R>
 constexpr auto columns(R) {
-  return std::tuple(
-      base::column("nccl_operation", &R::nccl_operation, "/nccl_operation/id"),
-      base::column("at_ns", &R::at_ns, "it was not over at this time, ns"),
-      base::column("channels", &R::channels,
-                   "channels that had begun on the GPU and not ended; 0: NCCL still enqueued it"));
+  return std::tuple(base::column("nccl_operation", &R::nccl_operation,
+                                 "operation that had not ended, /nccl_operation/id"),
+                    base::column("at_ns", &R::at_ns, "time at which it had not ended, ns"),
+                    base::column("channels", &R::channels,
+                                 "number of its channels that had begun on the GPU and not ended; "
+                                 "0: NCCL was still enqueueing it"));
 }
 
 // /nccl_step: one step of the proxy thread
@@ -129,19 +135,23 @@ struct NcclStepRow {
 template <std::same_as<NcclStepRow> R>
 constexpr auto columns(R) {
   return std::tuple(
-      base::column("nccl_operation", &R::nccl_operation, "/nccl_operation/id; 0: other process's"),
-      base::column("channel", &R::channel, "channel"),
-      base::column("peer", &R::peer, "rank in the communicator"),
-      base::column("is_send", &R::is_send, "1 send, 0 receive"),
-      base::column("step", &R::step, "step"), base::column("bytes", &R::bytes, "bytes of the step"),
-      base::column("start_ns", &R::start_ns, "begin, ns"),
-      base::column("first_ns", &R::first_ns,
-                   "send: began to wait for the GPU; receive: for the network; 0: never"),
+      base::column("nccl_operation", &R::nccl_operation,
+                   "operation that it belongs to, /nccl_operation/id; 0: of another process"),
+      base::column("channel", &R::channel, "number of the channel"),
+      base::column("peer", &R::peer, "rank of the peer in the communicator"),
+      base::column("is_send", &R::is_send, "1: a send; 0: a receive"),
+      base::column("step", &R::step, "NCCL's number of the step"),
+      base::column("bytes", &R::bytes, "bytes of the step"),
+      base::column("start_ns", &R::start_ns, "start time, ns"),
+      base::column(
+          "first_ns", &R::first_ns,
+          "when a send began to wait for the GPU, a receive for the network, ns; 0: never"),
       base::column("second_ns", &R::second_ns,
-                   "send: began to wait for the peer; receive: for the flush; 0: never"),
-      base::column("third_ns", &R::third_ns,
-                   "send: began to wait for the network; receive: for the GPU; 0: never"),
-      base::column("stop_ns", &R::stop_ns, "end, ns"));
+                   "when a send began to wait for its peer, a receive for the flush, ns; 0: never"),
+      base::column(
+          "third_ns", &R::third_ns,
+          "when a send began to wait for the network, a receive for the GPU, ns; 0: never"),
+      base::column("stop_ns", &R::stop_ns, "end time, ns"));
 }
 
 enum class NetworkKind : std::uint8_t { unknown, infiniband, socket };
@@ -156,12 +166,14 @@ struct NcclNetworkRow {
 };
 template <std::same_as<NcclNetworkRow> R>
 constexpr auto columns(R) {
-  return std::tuple(base::column("nccl_operation", &R::nccl_operation, "/nccl_operation/id"),
+  return std::tuple(base::column("nccl_operation", &R::nccl_operation,
+                                 "operation that it belongs to, /nccl_operation/id"),
                     base::column("kind", &R::kind, "the transport"),
-                    base::column("request", &R::request, "work request, or descriptor"),
-                    base::column("bytes", &R::bytes, "bytes"),
-                    base::column("start_ns", &R::start_ns, "begin, ns"),
-                    base::column("stop_ns", &R::stop_ns, "end, ns"));
+                    base::column("request", &R::request,
+                                 "id of the InfiniBand work request, or descriptor of the socket"),
+                    base::column("bytes", &R::bytes, "number of bytes transferred"),
+                    base::column("start_ns", &R::start_ns, "start time, ns"),
+                    base::column("stop_ns", &R::stop_ns, "end time, ns"));
 }
 
 } // namespace ncclprobe::trace

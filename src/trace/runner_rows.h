@@ -24,11 +24,12 @@ struct SpanRow {
 template <std::same_as<SpanRow> R>
 constexpr auto columns(R) {
   return std::tuple(
-      base::column("start_ns", &R::start_ns, "begin on the host, ns"),
-      base::column("end_ns", &R::end_ns, "end on the host, ns"),
-      base::column("cell", &R::cell, "index of the cell in the trial"),
-      base::column("batch", &R::batch, "sample of the cell, from 0; -1: outside the timed part"),
-      base::column("iterations", &R::iterations, "launches of the timed region in it"),
+      base::column("start_ns", &R::start_ns, "start time on the host, ns"),
+      base::column("end_ns", &R::end_ns, "end time on the host, ns"),
+      base::column("cell", &R::cell, "index of the cell in the trial; -1: outside cells"),
+      base::column("batch", &R::batch,
+                   "timed batch of the cell, from 0; -1: outside the timed part"),
+      base::column("iterations", &R::iterations, "number of launches of the timed region in it"),
       base::column("kind", &R::kind, "kind of activity"));
 }
 
@@ -62,15 +63,19 @@ struct OperationRow {
 template <std::same_as<OperationRow> R>
 constexpr auto columns(R) {
   return std::tuple(
-      base::column("start_ns", &R::start_ns, "the host began to enqueue it, ns"),
-      base::column("duration_ns", &R::duration_ns, "enqueueing took, ns"),
+      base::column("start_ns", &R::start_ns, "when the host began to enqueue it, ns"),
+      base::column("duration_ns", &R::duration_ns,
+                   "how long the host enqueued it, ns; 4294967295: see /long_duration"),
       base::column("id", &R::id, "its number, from 1; other tables refer to it"),
-      base::column("cell", &R::cell, "index of the cell in the trial"),
-      base::column("batch", &R::batch, "sample of the cell, from 0; -1: outside the timed part"),
-      base::column("iteration", &R::iteration, "launch of the timed region within the batch"),
+      base::column("cell", &R::cell, "index of the cell in the trial; -1: outside cells"),
+      base::column("batch", &R::batch,
+                   "timed batch of the cell, from 0; -1: outside the timed part"),
+      base::column("iteration", &R::iteration,
+                   "launch of the timed region within the batch, from 0"),
       base::column("index", &R::index, "position in the schedule's operations"),
-      base::column("stream", &R::stream, "stream of the schedule"),
-      base::column("kind", &R::kind, "kind of operation; group: all sends and receives in it"));
+      base::column("stream", &R::stream, "number of the stream in the schedule"),
+      base::column("kind", &R::kind,
+                   "kind of operation; group: sends and receives of one NCCL group"));
 }
 
 } // namespace ncclprobe::trace
