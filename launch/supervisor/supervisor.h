@@ -77,9 +77,9 @@ struct SupervisorOptions {
       on_trace;
   // Leader only: start the next trial's workers while those of the current one start.
   bool prepare = false;
-  std::filesystem::path rows_folder; // leader only: see keep_rows_in()
   // Time limit of a preparation; the current trial waits for it before it measures.
   std::chrono::milliseconds prepare_patience{20'000};
+  std::filesystem::path rows_folder; // leader only: see keep_rows_in()
 };
 
 // One supervisor's part in running trials. All supervisors of the fleet hold one, with the same

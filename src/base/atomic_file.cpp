@@ -151,9 +151,8 @@ Result<void> AtomicFile::commit(Overwrite overwrite) {
   return {};
 }
 
-Result<void> write_file_atomically(const fs::path& path, std::string_view content,
-                                   const fs::path& workshop) {
-  NCCLPROBE_TRY_ASSIGN(AtomicFile file, AtomicFile::create(path, workshop));
+Result<void> write_file_atomically(const fs::path& path, std::string_view content) {
+  NCCLPROBE_TRY_ASSIGN(AtomicFile file, AtomicFile::create(path));
   NCCLPROBE_TRY(file.write(content));
   return file.commit(Overwrite::yes);
 }

@@ -50,8 +50,7 @@ private:
 };
 
 // The same for existing content. Replaces an existing file.
-Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view content,
-                                   const std::filesystem::path& workshop = {});
+Result<void> write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
 // Much larger than any document that is read as a whole: topologies, plans, surveys of a cluster.
 inline constexpr std::size_t k_most_document_bytes = std::size_t{256} << 20;

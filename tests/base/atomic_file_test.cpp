@@ -82,9 +82,21 @@ TEST_CASE("a file that is not committed leaves nothing, in whichever folder it w
     CHECK(names_in(folder / "workshop").size() == 1);
   }
   CHECK(names_in(folder / "workshop").empty());
-  REQUIRE(write_file_atomically(folder / "data", "whole", folder / "workshop"));
+  CHECK(names_in(folder.path()) == std::vector<std::string>{"workshop"});
+}
 
+TEST_CASE("a file is renamed out of the folder in which it was made") {
+  ScratchFolder folder;
+  fs::create_directory(folder / "workshop");
+  auto file = AtomicFile::create(folder / "data", folder / "workshop");
+  REQUIRE(file);
+  REQUIRE(file->write("whole"));
+
+  REQUIRE(file->commit(Overwrite::no));
+
+  CHECK(*read_file(folder / "data") == "whole");
   CHECK(names_in(folder.path()) == std::vector<std::string>{"data", "workshop"});
+  CHECK(names_in(folder / "workshop").empty());
 }
 
 TEST_CASE("the umask says who may read") {
