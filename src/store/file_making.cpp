@@ -54,4 +54,10 @@ Result<std::string> make_file(const fs::path& target, const fs::path& workshop,
                                                            : ""});
 }
 
+Error with_sources_kept(Error error, const std::string& sources) {
+  if (error.code == Errc::io)
+    error.hint += fmt::format("{}{} are kept", error.hint.empty() ? "" : "; ", sources);
+  return error;
+}
+
 } // namespace ncclprobe::store

@@ -19,4 +19,8 @@ make_file(const std::filesystem::path& target, const std::filesystem::path& work
           const std::function<Result<std::string>(const std::filesystem::path&)>& make,
           const std::function<void()>& meanwhile = {});
 
+// The error of a file that can be made again: an io error also says that `sources` ("the parts
+// in run.h5.parts") are kept. Other errors stay as they are.
+Error with_sources_kept(Error error, const std::string& sources);
+
 } // namespace ncclprobe::store

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "base/own_folder.h"
+#include "store/file_making.h"
 #include "store/run_file.h"
 #include "store/run_lock.h"
 #include "store/run_parts.h"
@@ -89,7 +90,11 @@ Result<FoldReport> fold(const fs::path& run_file) {
   NCCLPROBE_TRY_ASSIGN(Gathered run, gather(run_file));
   FoldReport report{.damaged = run.damaged};
   if (!run.news.empty() || run.new_header || !run.folded) {
-    NCCLPROBE_TRY_ASSIGN(report.trials, write_whole(run_file, run));
+    auto written = write_whole(run_file, run);
+    if (!written)
+      return fail(with_sources_kept(std::move(written.error()),
+                                    "the parts in " + parts_folder(run_file).string()));
+    report.trials = *written;
   }
   NCCLPROBE_TRY_ASSIGN(report.trace_remarks, fold_traces_of(run_file, run.header.run_id));
   remove_folded(run_file, run);

@@ -6,6 +6,7 @@
 #include "trace/spool_path.h"
 
 #include "base/own_folder.h"
+#include "store/file_making.h"
 #include "store/run_file.h"
 
 #include <algorithm>
@@ -57,7 +58,10 @@ Result<TraceReport> store_trace(const fs::path& run_file, int trial,
   std::vector<fs::path> all = parts; // newer than what is stored
   if (fs::exists(target, trouble))
     all.push_back(target);
-  NCCLPROBE_TRY_ASSIGN(TraceReport report, merge_traces(all, target, parts_folder(run_file)));
+  auto report = merge_traces(all, target, parts_folder(run_file));
+  if (!report)
+    return fail(with_sources_kept(std::move(report.error()),
+                                  "its parts in " + parts_folder(run_file).string()));
   for (const fs::path& part : parts)
     fs::remove(part, trouble);
   return report;
@@ -100,7 +104,10 @@ Result<TraceReport> store_trace_part(const fs::path& run_file, const TraceIdenti
   fs::path part = trace_part_path(run_file, identity.trial, rank);
   const std::vector<fs::path> spools = spools_of(run_file, identity.trial, rank);
   std::error_code ignored; // if it stays, the next fold finds it and its part again
-  NCCLPROBE_TRY_ASSIGN(TraceReport report, convert_spools(spools, part, identity, meanwhile));
+  auto report = convert_spools(spools, part, identity, meanwhile);
+  if (!report)
+    return fail(with_sources_kept(std::move(report.error()),
+                                  "its spools in " + parts_folder(run_file).string()));
   for (const fs::path& one : spools)
     fs::remove(one, ignored);
   return report;

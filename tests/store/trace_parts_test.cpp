@@ -31,6 +31,13 @@ std::filesystem::path begun_run(const support::ScratchFolder& folder) {
   return file;
 }
 
+// As a full disk, for this process.
+void limit_files_to(rlim_t bytes) {
+  ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{bytes, bytes};
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 } // namespace
 
 TEST_CASE("folding a run makes one trace a trial of its parts and of spools that were left") {
@@ -157,15 +164,18 @@ TEST_CASE("a disk that fills up keeps the spool and leaves no half trace") {
   auto file = begun_run(folder);
   support::write_ddp_spool(spool_of(file, 0, 0), 0, 100'000);
   support::ChildProcess converter([&](int to_parent) {
-    ::signal(SIGXFSZ, SIG_IGN);
-    rlimit limit{100'000, 100'000};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
+    limit_files_to(100'000);
     auto stored = store::store_trace_part(file, {0, "run", "api"}, 0);
     bool refused = !stored && stored.error().code == base::Errc::io &&
                    stored.error().message.find("File too large") != std::string::npos;
     support::say(to_parent, refused ? 'y' : 'n');
+    bool names_spools =
+        !stored && stored.error().hint.ends_with(fmt::format("its spools in {} are kept",
+                                                             store::parts_folder(file).string()));
+    support::say(to_parent, names_spools ? 'y' : 'n');
   });
 
+  REQUIRE(converter.hear() == 'y');
   REQUIRE(converter.hear() == 'y');
   REQUIRE(converter.hear() == '\0');
   auto names = support::names_in(store::parts_folder(file));
@@ -174,6 +184,31 @@ TEST_CASE("a disk that fills up keeps the spool and leaves no half trace") {
     return name.starts_with("trace-") && !name.ends_with(".spool");
   }));
   REQUIRE(store::fold(file)); // there is room again
+  REQUIRE(store::TraceFile::open(store::trace_path(file, 0))->row_count(0, trace::Table::kernel) ==
+          100'000);
+}
+
+TEST_CASE("a fold that has no room for a trace keeps its parts, and folds the run all the same") {
+  support::ScratchFolder folder;
+  const auto file = folder / "run.h5";
+  support::ChildProcess writer([&](int to_parent) {
+    begun_run(folder); // its lock ends with this process
+    support::write_ddp_spool(spool_of(file, 0, 0), 0, 100'000);
+    bool made = static_cast<bool>(
+        store::store_trace_part(file, {0, store::read_run(file)->header.run_id, "api"}, 0));
+    limit_files_to(200'000);
+    auto folded = store::fold(file);
+    bool refused = made && folded && folded->trace_remarks.size() == 1 &&
+                   folded->trace_remarks[0].ends_with(fmt::format(
+                       "its parts in {} are kept)", store::parts_folder(file).string()));
+    support::say(to_parent, refused ? 'y' : 'n');
+  });
+
+  REQUIRE(writer.hear() == 'y');
+  REQUIRE(writer.hear() == '\0');
+  REQUIRE(store::read_run(file));
+  REQUIRE(std::filesystem::exists(store::trace_part_path(file, 0, 0)));
+  REQUIRE(store::fold(file)->trace_remarks.empty()); // there is room again
   REQUIRE(store::TraceFile::open(store::trace_path(file, 0))->row_count(0, trace::Table::kernel) ==
           100'000);
 }
