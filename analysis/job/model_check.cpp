@@ -78,7 +78,7 @@ private:
         const std::size_t at = graph_.rank_slot(r, runs_[number]->ranks[r][i].slot);
         MeasuredOperation& one = usual[r][i];
         if (typical_.gap[at] && one.is_clean)
-          one.gap_ns = std::llround(*typical_.gap[at]);
+          one.set_gap(std::llround(*typical_.gap[at]));
         if (typical_.duration[at])
           one.duration_ns = std::llround(*typical_.duration[at]);
       }

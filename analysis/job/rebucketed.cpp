@@ -97,7 +97,7 @@ private:
           carried_ns += one.gap_ns;
           continue;
         }
-        one.gap_ns += std::exchange(carried_ns, 0);
+        one.set_gap(one.gap_ns + std::exchange(carried_ns, 0)); // other operations wait beside it
         const std::size_t parts = fate == by_operation.end() ? 1 : fate->second.first.parts;
         if (fate != by_operation.end()) {
           operation.bytes = fate->second.first.bytes / parts;

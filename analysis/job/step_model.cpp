@@ -17,6 +17,7 @@ constexpr std::int64_t k_launch_ns = 20'000; // that an idle GPU waits for
 // a start counts as waiting for the stream if it is a small part of the delay.
 constexpr std::int64_t k_busy_start_ns = 1'000'000;
 constexpr double k_small_part = 0.2;
+constexpr std::uint32_t k_most_waiting = 8; // operations, while a rank computes before the next one
 constexpr std::size_t k_fewest_clean = 3;
 constexpr std::size_t k_operations_to_decide = 200'000;
 constexpr double k_explains = 0.5; // of a gap's excess
@@ -64,6 +65,8 @@ private:
       (void)ends_.advance(i, end_of);
       set_gap(i, own, one);
     }
+    if (typical_ != nullptr && one.in_stream == k_nothing && !one.is_first && !own.with_previous)
+      one.slowed = slowed(i, own, one);
     ends_.called(i);
     Stream& stream = streams_[own.communicator];
     if (stream.last == k_nothing || own.end_ns >= stream.end_ns)
@@ -116,6 +119,30 @@ private:
     one.gap_ns = one.ready_ns - base_ns;
   }
 
+  MeasuredOperation::Slowed slowed(std::uint32_t i, const GraphOperation& own,
+                                   const MeasuredOperation& one) const {
+    const auto usual_ns = least_usual_ns(own);
+    if (!usual_ns || static_cast<double>(one.gap_ns) <= *usual_ns)
+      return {};
+    const std::int64_t base_ns = one.ready_ns - one.gap_ns;
+    MeasuredOperation::Slowed out;
+    for (std::uint32_t j = i > k_most_waiting ? i - k_most_waiting : 0; j < i; ++j) {
+      if (!out_[j].waits)
+        continue;
+      const std::int64_t waited_ns =
+          std::min(run_.meetings[operations_[j].meeting].last_begin_ns, one.ready_ns) -
+          std::max(operations_[j].begin_ns, base_ns);
+      if (waited_ns <= 0)
+        continue;
+      out.from = out.waited_ns == 0 ? j : out.from;
+      out.to = j + 1;
+      out.waited_ns += waited_ns;
+    }
+    const std::int64_t excess_ns = one.gap_ns - std::llround(*usual_ns);
+    out.by_ns = std::min(excess_ns, out.waited_ns);
+    return out;
+  }
+
   struct Stream {
     std::int64_t end_ns = 0;
     std::uint32_t last = k_nothing;
@@ -127,17 +154,20 @@ private:
     const auto& of_rank = typical_->gap[graph_.rank_slot(rank_, own.slot)];
     return of_rank ? of_rank : typical_->usual_gap[own.slot];
   }
-  // How long after its stream became free an operation may begin that waited only for this. If this
-  // rank usually waits, only other ranks show what computing takes.
+  // If this rank usually waits, only other ranks show what computing takes.
+  std::optional<double> least_usual_ns(const GraphOperation& own) const {
+    const auto of_rank = own_usual_ns(own);
+    return of_rank ? std::min(*of_rank, typical_->usual_gap[own.slot].value_or(*of_rank)) : of_rank;
+  }
+  // How long after its stream became free an operation may begin that waited only for this.
   std::int64_t longest_start_ns(std::int64_t base_ns, const GraphOperation& own,
                                 const Stream& stream) const {
-    const auto of_rank = own_usual_ns(own);
+    const auto usual_ns = least_usual_ns(own);
     const bool was_handed_over =
         own.enqueued_ns == k_time_unknown || own.enqueued_ns < stream.end_ns;
-    if (!of_rank || !was_handed_over)
+    if (!usual_ns || !was_handed_over)
       return k_stream_gap_ns;
-    const double usual_ns = std::min(*of_rank, typical_->usual_gap[own.slot].value_or(*of_rank));
-    const double delay_ns = static_cast<double>(own.begin_ns - base_ns) - usual_ns;
+    const double delay_ns = static_cast<double>(own.begin_ns - base_ns) - *usual_ns;
     return std::clamp(std::int64_t{std::llround(k_small_part * delay_ns)}, k_stream_gap_ns,
                       k_busy_start_ns);
   }

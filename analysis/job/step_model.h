@@ -40,6 +40,20 @@ struct MeasuredOperation {
   bool waits = false;                  // it ended after the last of the meeting had come
   bool is_clean = false;               // the gap is seen, not estimated
   bool host_bound = false;             // the host had handed it over just before it began
+  // A kernel of NCCL that waits for another rank takes multiprocessors from computing beside it.
+  struct Slowed {
+    std::int64_t by_ns = 0;     // the gap is longer than usual; at most waited_ns
+    std::int64_t waited_ns = 0; // this long, operations [from, to) waited during the gap
+    std::uint32_t from = 0, to = 0;
+  };
+  Slowed slowed;
+
+  std::int64_t undisturbed_gap_ns() const { return gap_ns - slowed.by_ns; }
+  // To a length that does not depend on waiting.
+  void set_gap(std::int64_t ns) {
+    gap_ns = ns;
+    slowed = {};
+  }
 };
 using MeasuredRun = std::vector<std::vector<MeasuredOperation>>; // by rank
 

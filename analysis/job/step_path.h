@@ -14,6 +14,7 @@
 namespace ncclprobe::analysis::job {
 
 inline constexpr double k_notable_scatters = 3;
+inline constexpr double k_mostly_slowed = 0.5; // of the excess of a gap
 
 // computing: a rank's, between its operations; host: it had not handed the operation over.
 enum class PathCause : std::uint8_t { computing, host, transfer };
@@ -103,6 +104,14 @@ private:
       }
       if (one.is_first)
         return;
+      if (const auto late = late_one(at)) {
+        const Meeting& meeting = run_.meetings[run_.ranks[at.rank][*late].meeting];
+        part.cause = PathCause::computing;
+        part.length_ns = one.ready_ns - meeting.last_begin_ns;
+        at = {meeting.last_rank, meeting.last_operation, Place::begin};
+        goes_on = visit(part);
+        continue;
+      }
       part.cause = host_late_ns(typical_, own, one) > 0 ? PathCause::host : PathCause::computing;
       part.length_ns = one.gap_ns;
       part.excess_ns = excess_of_gap(at.rank, at.operation);
@@ -110,6 +119,27 @@ private:
                                   : At{at.rank, at.operation - 1, Place::ready};
       goes_on = visit(part);
     }
+  }
+
+  // Computing before it was slow because this operation waited for a late rank. Without the late
+  // rank it would have been ready earlier.
+  std::optional<std::uint32_t> late_one(const At& at) const {
+    const MeasuredOperation& one = measured_[at.rank][at.operation];
+    const auto by_ns = static_cast<double>(one.slowed.by_ns);
+    const std::uint32_t slot = run_.ranks[at.rank][at.operation].slot;
+    if (by_ns <= k_notable_scatters * typical_.gap_scatter[slot].value_or(0) ||
+        by_ns < k_mostly_slowed * excess_of_gap(at.rank, at.operation))
+      return std::nullopt;
+    std::optional<std::uint32_t> last;
+    std::int64_t last_ns = one.ready_ns - one.gap_ns;
+    for (std::uint32_t i = one.slowed.from; i < one.slowed.to; ++i) {
+      const std::int64_t ns = run_.meetings[run_.ranks[at.rank][i].meeting].last_begin_ns;
+      if (measured_[at.rank][i].waits && ns > last_ns && ns < one.ready_ns) {
+        last = i;
+        last_ns = ns;
+      }
+    }
+    return last;
   }
 
   const StepGraph& graph_;

@@ -6,6 +6,7 @@
 #include "analysis/job/waited_ends.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ncclprobe::analysis::job {
 namespace {
@@ -55,6 +56,26 @@ private:
     return meeting.last_begin_ns + one.duration_ns;
   }
 
+  // Computing takes as long as it did, less what the operations beside it wait less.
+  std::optional<std::int64_t> gap_after(std::int64_t base_ns, const MeasuredOperation& one) const {
+    const MeasuredOperation::Slowed& slowed = one.slowed;
+    if (slowed.by_ns <= 0)
+      return one.gap_ns;
+    std::int64_t waited_ns = 0;
+    for (std::uint32_t i = slowed.from; i < slowed.to; ++i) {
+      if (!measured_[i].waits)
+        continue;
+      const ReplayMeeting& meeting = meetings_[operations_[i].meeting];
+      if (meeting.missing > 0)
+        return std::nullopt;
+      waited_ns += std::max<std::int64_t>(0, std::min(meeting.last_begin_ns, base_ns + one.gap_ns) -
+                                                 std::max(times_[i].begin_ns, base_ns));
+    }
+    const double share =
+        std::min(1.0, static_cast<double>(waited_ns) / static_cast<double>(slowed.waited_ns));
+    return one.gap_ns - std::llround((1 - share) * static_cast<double>(slowed.by_ns));
+  }
+
   struct Stream {
     std::int64_t free_ns = k_time_unknown;
     std::vector<std::uint32_t> running; // whose ends are not known yet
@@ -82,7 +103,10 @@ private:
       std::int64_t base_ns = i == 0 ? one.ready_ns - one.gap_ns : times_[i - 1].ready_ns;
       if (ends_.latest_ns())
         base_ns = std::max(base_ns, *ends_.latest_ns());
-      times.ready_ns = base_ns + one.gap_ns;
+      const auto gap_ns = gap_after(base_ns, one);
+      if (!gap_ns)
+        return false;
+      times.ready_ns = base_ns + *gap_ns;
       times.begin_ns = times.ready_ns;
       if (!one.ignores_stream && stream.free_ns != k_time_unknown) {
         // The gap of an operation that is ready later contains its wait for free multiprocessors.

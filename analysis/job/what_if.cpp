@@ -45,7 +45,8 @@ std::vector<ModelVariant> variants_of(const StepModel& model) {
   return all;
 }
 
-// Gaps of some ranks and of those that do the same, by slot, ascending.
+// Gaps of some ranks and of those that do the same, by slot, ascending: without what waiting
+// operations made them longer by.
 struct GapSamples {
   std::vector<std::vector<double>> own, others;
 
@@ -114,7 +115,7 @@ private:
         for (std::size_t i = 0; i < measured[r].size(); ++i)
           if (measured[r][i].is_clean)
             (is_of(change, r) ? out.own : out.others)[run.ranks[r][i].slot].push_back(
-                static_cast<double>(measured[r][i].gap_ns));
+                static_cast<double>(measured[r][i].undisturbed_gap_ns()));
     }
     for (auto* side : {&out.own, &out.others})
       for (std::vector<double>& values : *side)
@@ -138,13 +139,14 @@ private:
              const GraphOperation& own, MeasuredOperation& one) const {
     const Typical& typical = model_.typical;
     auto set_gap = [&](double gap_ns) {
-      one.gap_ns = std::llround(gap_ns);
+      one.set_gap(std::llround(gap_ns));
       return true;
     };
     switch (change.kind) {
     case ChangeKind::rank:
       if (is_of(change, rank) && one.is_clean)
-        if (const auto gap = samples.like_others(own.slot, static_cast<double>(one.gap_ns)))
+        if (const auto gap =
+                samples.like_others(own.slot, static_cast<double>(one.undisturbed_gap_ns())))
           return set_gap(*gap);
       return false;
     case ChangeKind::host: {

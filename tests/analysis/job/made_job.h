@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,12 @@ namespace ncclprobe::analysis::job {
 
 inline constexpr std::uint64_t k_mib = 1 << 20;
 inline constexpr std::int64_t k_ms = 1'000'000;
+inline constexpr int k_simulated_steps = 50; // enough to know what is usual
+
+// From 0 on, below `most`.
+inline std::int64_t noise_ns(std::mt19937_64& random, std::int64_t most) {
+  return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+}
 
 class MadeJob {
 public:
