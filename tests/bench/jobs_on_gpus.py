@@ -29,9 +29,9 @@ JOB = pathlib.Path(__file__).with_name("training_job.py")
 RANKS = 2
 # Model, batch. The small batch is bound by its launches. The others are large, because a host that is late by itself hides what is planted.
 MODELS = {"encoder": ("encoder", 48), "small": ("encoder", 2), "vit_l_16": ("vit_l_16", 128), "two_groups": ("two_groups", 48)}
-# With small batches and one CTA, transfers are long and exposed. Otherwise most communication is waiting, which differs in each run.
-SMALL_BATCHES = {"encoder": 16, "vit_l_16": 32}
-SPLIT_SETTINGS = {"NCCL_MAX_CTAS": "1"}
+# With small batches and slow transfers, most communication is exposed. Otherwise most of it is waiting, which differs in each run.
+SMALL_BATCHES = {"encoder": 24, "vit_l_16": 32}
+SPLIT_SETTINGS = {"NCCL_MAX_CTAS": "1", "NCCL_PROTO": "LL"}
 REPLAYED_SETTINGS = ["NCCL_P2P_DISABLE=1", "NCCL_MAX_CTAS=1"]
 # Plant, and the causes that name it.
 PLANTS = {"host:1:3": {"host"}, "computing:1:4": {"computing"}, "loader:1:3": {"host"}, "copies:1:256": {"copies"}}
@@ -115,9 +115,10 @@ def cost(bench, name):
             recording = variants[variant]
             said = bench.of_job(bench.job(name, steps=120)) if recording is None else bench.record(name, *recording, steps=120)[0]
             times[variant].append(mean_step_ms(said))
-    for variant, of in times.items():
-        ratio, low, high = ratio_with_interval(of, times["alone"])
-        print(f"cost       {name:10} {variant:26} {statistics.median(of):8.2f} ms a step   {ratio:.4f} [{low:.4f}, {high:.4f}]", flush=True)
+        for variant, of in times.items():
+            ratio, low, high = ratio_with_interval(of, times["alone"])
+            print(f"cost       {name:10} {variant:26} {statistics.median(of):8.2f} ms a step   {ratio:.4f} [{low:.4f}, {high:.4f}], "
+                  f"{len(of)} rounds", flush=True)
 
 
 def split(bench, name):
@@ -131,9 +132,10 @@ def split(bench, name):
         kind = max(report["job"]["kinds"], key=lambda one: one["steps"])
         print(f"steps      {name:10} {kind['steps']} steps of {kind['operations']} operations found, in {steps} + 10 steps; "
               f"{report['job']['operations_in_steps']} of {report['job']['operations']} operations are in steps", flush=True)
-    for key in theirs[0]:
-        a, b = (statistics.median(one[key] for one in side) for side in (ours, theirs))
-        print(f"split      {name:10} {key:26} {a:8.3f} ms, PyTorch's profiler {b:8.3f} ms, ratio {a / b if b else math.nan:.4f}", flush=True)
+        for key in theirs[0]:
+            a, b = (statistics.median(one[key] for one in side) for side in (ours, theirs))
+            print(f"split      {name:10} {key:26} {a:8.3f} ms, PyTorch's profiler {b:8.3f} ms, ratio {a / b if b else math.nan:.4f}, "
+                  f"{len(ours)} rounds", flush=True)
 
 
 def planted(bench, name):
