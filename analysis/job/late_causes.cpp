@@ -356,8 +356,8 @@ private:
   // What steps of this kind would gain if these places took as long as usual.
   PerStep gain(std::uint32_t kind, std::vector<ExcessPlace> places) const {
     std::ranges::sort(places, {}, &ExcessPlace::key);
-    const auto same = std::ranges::unique(places, {}, &ExcessPlace::key);
-    places.erase(same.begin(), same.end());
+    auto is_same = [](const ExcessPlace& a, const ExcessPlace& b) { return a.key() == b.key(); };
+    places.erase(std::unique(places.begin(), places.end(), is_same), places.end());
     const StepBlocks& blocks = blocks_[kind];
     std::vector<std::vector<double>> sums(1, std::vector<double>(blocks.blocks()));
     for (auto at = places.begin(); at != places.end();) {

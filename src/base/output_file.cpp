@@ -186,11 +186,11 @@ Result<void> check_output_file(const Destination& destination) {
 }
 
 Result<fs::path> regular_output_path(const Destination& destination, std::string_view reason) {
-  NCCLPROBE_TRY_ASSIGN(Target target, as_output(allowed_target(destination)));
+  NCCLPROBE_TRY_ASSIGN(const Target target, as_output(allowed_target(destination)));
   if (target.own_fd || !target.is_regular())
     return fail(Errc::invalid_argument, "{} is not a regular file, and {}",
                 destination.file.string(), reason);
-  return target.is_linked ? std::move(target.path) : destination.file;
+  return target.is_linked ? target.path : destination.file;
 }
 
 } // namespace ncclprobe::base
