@@ -9,15 +9,27 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 namespace ncclprobe::analysis::job {
 namespace {
 
 constexpr std::size_t k_most_checked = 40; // disturbances
 constexpr double k_disturbs = 0.01;        // of a step
+constexpr std::size_t k_near = 4;          // steps: clocks of GPUs drift
+constexpr std::size_t k_fewest_near = 4;
 
 bool is_fitted(std::uint32_t step) {
   return step % 2 == 0;
+}
+
+// The median length of the steps near step i, without those that its disturbance can change.
+std::optional<double> usual_near(const std::vector<double>& lengths, std::size_t i) {
+  std::vector<double> near;
+  for (std::size_t k = i - std::min(i, k_near); k < std::min(lengths.size(), i + k_near + 1); ++k)
+    if (k + 1 < i || k > i + 1)
+      near.push_back(lengths[k]);
+  return near.size() < k_fewest_near ? std::nullopt : std::optional(median(near));
 }
 
 class ModelChecking {
@@ -137,12 +149,13 @@ private:
         of.predicted.push_back(before[i]);
         of.seen.push_back(seen[i]);
       }
-    const double usual_ns = median(fitted_[run.kind]);
     const auto disturbances = disturbances_of(number);
     for (const auto& [step, what] : disturbances) {
       const std::uint32_t i = step - run.first;
-      if (is_fitted(step) || i < 1 || i + 1 >= seen.size() || disturbances.contains(step - 1) ||
-          disturbances.contains(step + 1) || of.errors.size() >= k_most_checked)
+      const auto usual_ns = usual_near(seen, i);
+      if (is_fitted(step) || !usual_ns || i < 1 || i + 1 >= seen.size() ||
+          disturbances.contains(step - 1) || disturbances.contains(step + 1) ||
+          of.errors.size() >= k_most_checked)
         continue;
       MeasuredRun disturbed = usual;
       disturb(run, what, disturbed);
@@ -151,10 +164,10 @@ private:
       double predicted_ns = 0, seen_ns = 0;
       for (std::uint32_t k = i - 1; k <= i + 1; ++k) {
         predicted_ns += after[k] - before[k];
-        seen_ns += seen[k] - usual_ns;
+        seen_ns += seen[k] - *usual_ns;
       }
       const double largest_ns = std::max(std::abs(predicted_ns), std::abs(seen_ns));
-      if (largest_ns < k_disturbs * usual_ns)
+      if (largest_ns < k_disturbs * *usual_ns)
         continue; // others hid it
       of.check.predicted_change_ns += predicted_ns;
       of.check.seen_change_ns += seen_ns;
