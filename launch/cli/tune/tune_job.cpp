@@ -58,9 +58,8 @@ int exit_code_of_default(model::OutcomeKind outcome) {
 
 } // namespace
 
-TuneJob::TuneJob(const World& world, const Session& session, TuneOptions options,
-                 std::int64_t begun_ns)
-    : world_(world), session_(session), options_(std::move(options)), begun_ns_(begun_ns) {}
+TuneJob::TuneJob(const World& world, const Session& session, TuneOptions options)
+    : world_(world), session_(session), options_(std::move(options)) {}
 
 workload::TuningGround TuneJob::ground() const {
   workload::TuningGround ground;
@@ -123,14 +122,13 @@ Result<void> TuneJob::prepare() {
   tuning_.budget_s = seconds(options_.time_ns);
   tuning_.synthetic = session_.backend.name == "synthetic";
   tuning_.folder = options_.folder;
-  const double spent_s = seconds(base::monotonic_ns() - begun_ns_);
   const double end_s = expected_end_s(request_, false);
   const double end_screened_s = expected_end_s(request_, true);
   search_.emplace(
       tuning_.space,
       analysis::search::Options{
           .min_gain = options_.min_gain,
-          .budget_s = std::max(0.0, tuning_.budget_s - spent_s),
+          .budget_s = tuning_.budget_s,
           .end_s =
               [=, this](bool screened) {
                 return (screened ? end_screened_s : end_s) * trials_->slowness();

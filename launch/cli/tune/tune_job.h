@@ -7,7 +7,6 @@
 #include "launch/cli/tune/tune_command.h"
 #include "launch/cli/tune/tune_delivery.h"
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <vector>
@@ -18,9 +17,8 @@ namespace ncclprobe::cli {
 // both jobs.
 class TuneJob {
 public:
-  // `options` is complete (fill_defaults()) but for the cells. The budget counts from `begun_ns`,
-  // by base::monotonic_ns().
-  TuneJob(const World& world, const Session& session, TuneOptions options, std::int64_t begun_ns);
+  // `options` is complete (fill_defaults()) but for the cells.
+  TuneJob(const World& world, const Session& session, TuneOptions options);
 
   // Shows what would be tried. Returns an exit code.
   int show_prepared();
@@ -56,7 +54,6 @@ private:
   const World& world_;
   const Session& session_;
   TuneOptions options_;
-  std::int64_t begun_ns_;
   workload::PlanRequest request_; // the default settings, and the cells
   std::optional<TuneCells> cells_;
   workload::TuningSpace settings_; // that are searched
