@@ -11,7 +11,6 @@
 namespace ncclprobe::analysis {
 namespace {
 
-using knowledge::CodeTarget;
 using knowledge::CodeVerdict;
 using knowledge::Misfit;
 

@@ -257,8 +257,8 @@ std::vector<std::size_t> rows_to_show(const RunComparison& comparison) {
     if (comparison.cells[i].verdict != CellVerdict::not_comparable)
       rows.push_back(i);
   if (rows.size() > k_rows_shown)
-    std::ranges::stable_partition(rows,
-                                  [&](std::size_t i) { return is_found(comparison.cells[i]); });
+    std::stable_partition(rows.begin(), rows.end(),
+                          [&](std::size_t i) { return is_found(comparison.cells[i]); });
   return rows;
 }
 

@@ -3,6 +3,7 @@
 
 #include "analysis/compare/provenance.h"
 
+#include "analysis/compare/cell_tests.h"
 #include "analysis/verdict/verdict.h"
 #include "base/version.h"
 

@@ -143,7 +143,7 @@ void add_links(std::vector<LinkVerdict>& all, std::vector<LinkVerdict> more, int
       continue;
     if (path > 0)
       one.rail = path - 1;
-    all.push_back(std::move(one));
+    all.push_back(one);
   }
 }
 

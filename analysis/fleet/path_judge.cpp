@@ -325,7 +325,7 @@ std::vector<LinkVerdict> PathJudge::links() const {
                bad_shift(options_))
         continue;
     }
-    links.push_back(std::move(link));
+    links.push_back(link);
   }
   return links;
 }

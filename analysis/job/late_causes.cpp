@@ -372,9 +372,8 @@ private:
           shorter[run.ranks[at->rank][at->operation].meeting] =
               path.excess_of_transfer(at->rank, at->operation);
         else
-          changed[at->rank][at->operation].set_gap(
-              measured[at->rank][at->operation].gap_ns -
-              static_cast<std::int64_t>(path.excess_of_gap(at->rank, at->operation)));
+          changed[at->rank][at->operation].gap_ns -=
+              static_cast<std::int64_t>(path.excess_of_gap(at->rank, at->operation));
       for (std::size_t r = 0; !shorter.empty() && r < run.ranks.size(); ++r)
         for (std::size_t i = 0; i < run.ranks[r].size(); ++i)
           if (const auto by = shorter.find(run.ranks[r][i].meeting); by != shorter.end())

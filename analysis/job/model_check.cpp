@@ -124,7 +124,7 @@ private:
           if (!usual || (!moves && !one.is_clean))
             return true;
           const double excess_ns =
-              static_cast<double>(moves ? one.duration_ns : one.gap_ns) - *usual;
+              static_cast<double>(moves ? one.duration_ns : one.undisturbed_gap_ns()) - *usual;
           Disturbance& most = out[own.step];
           if (excess_ns > least_ns && excess_ns > k_notable_scatters * scatter &&
               excess_ns > most.excess_ns)

@@ -64,6 +64,7 @@ private:
     run_.ranks[rank].clear();
     measured_[rank].clear();
     std::int64_t carried_ns = 0; // gaps of operations that are left out
+    std::vector<std::uint32_t> new_places(operations.size());
     for (std::size_t first = 0, last = 0; first < operations.size(); first = last) {
       std::map<std::uint32_t, std::vector<std::size_t>> gradients; // by communicator
       for (; last < operations.size() && operations[last].step == operations[first].step; ++last)
@@ -92,20 +93,24 @@ private:
       for (std::size_t i = first; i < last; ++i) {
         GraphOperation operation = operations[i];
         MeasuredOperation one = measured[i];
+        new_places[i] = static_cast<std::uint32_t>(measured_[rank].size());
+        if (one.slowed.by_ns > 0)
+          move(one, new_places, new_places[i]);
         const auto fate = by_operation.find(i);
         if (fate != by_operation.end() && fate->second.first.joins_next) {
           carried_ns += one.gap_ns;
           continue;
         }
-        one.set_gap(one.gap_ns + std::exchange(carried_ns, 0)); // other operations wait beside it
+        one.gap_ns += std::exchange(carried_ns, 0);
         const std::size_t parts = fate == by_operation.end() ? 1 : fate->second.first.parts;
         if (fate != by_operation.end()) {
           operation.bytes = fate->second.first.bytes / parts;
           one.duration_ns = std::llround(fate->second.second);
         }
-        const std::int64_t gap_ns = one.gap_ns;
+        const std::int64_t gap_ns = one.gap_ns, slowed_ns = one.slowed.by_ns;
         for (std::size_t part = 0; part < parts; ++part) {
           one.gap_ns = gap_ns / static_cast<std::int64_t>(parts);
+          one.slowed.by_ns = slowed_ns / static_cast<std::int64_t>(parts);
           operation.meeting =
               part == 0 ? operations[i].meeting : meeting_of(operations[i].meeting, part);
           run_.ranks[rank].push_back(operation);
@@ -113,6 +118,19 @@ private:
         }
       }
     }
+  }
+
+  // To where its operations are now. Those that are joined with it do not wait beside it.
+  static void move(MeasuredOperation& one, const std::vector<std::uint32_t>& new_places,
+                   std::uint32_t own) {
+    std::vector<std::uint32_t> beside;
+    for (std::uint32_t i : one.slowed.beside)
+      if (new_places[i] < own && (beside.empty() || beside.back() < new_places[i]))
+        beside.push_back(new_places[i]);
+    if (beside.empty())
+      one.set_gap(one.undisturbed_gap_ns());
+    else
+      one.slowed.beside = std::move(beside);
   }
 
   std::uint32_t meeting_of(std::uint32_t whole, std::size_t part) {

@@ -17,7 +17,7 @@ constexpr std::int64_t k_launch_ns = 20'000; // that an idle GPU waits for
 // a start counts as waiting for the stream if it is a small part of the delay.
 constexpr std::int64_t k_busy_start_ns = 1'000'000;
 constexpr double k_small_part = 0.2;
-constexpr std::uint32_t k_most_waiting = 8; // operations, while a rank computes before the next one
+constexpr int k_most_waiting = 8; // launches, while a rank computes before the next one
 constexpr std::size_t k_fewest_clean = 3;
 constexpr std::size_t k_operations_to_decide = 200'000;
 constexpr double k_explains = 0.5; // of a gap's excess
@@ -122,24 +122,23 @@ private:
   MeasuredOperation::Slowed slowed(std::uint32_t i, const GraphOperation& own,
                                    const MeasuredOperation& one) const {
     const auto usual_ns = least_usual_ns(own);
-    if (!usual_ns || static_cast<double>(one.gap_ns) <= *usual_ns)
+    if (!usual_ns || one.host_bound)
       return {};
-    const std::int64_t base_ns = one.ready_ns - one.gap_ns;
+    const auto excess_ns = std::llround(static_cast<double>(one.gap_ns) - *usual_ns);
+    if (excess_ns <= 0)
+      return {};
+    std::uint32_t from = i;
+    for (int launches = 0; from > 0 && launches < k_most_waiting;)
+      launches += !operations_[--from].with_previous;
     MeasuredOperation::Slowed out;
-    for (std::uint32_t j = i > k_most_waiting ? i - k_most_waiting : 0; j < i; ++j) {
-      if (!out_[j].waits)
-        continue;
-      const std::int64_t waited_ns =
-          std::min(run_.meetings[operations_[j].meeting].last_begin_ns, one.ready_ns) -
-          std::max(operations_[j].begin_ns, base_ns);
-      if (waited_ns <= 0)
-        continue;
-      out.from = out.waited_ns == 0 ? j : out.from;
-      out.to = j + 1;
-      out.waited_ns += waited_ns;
+    Waiting waiting(one.ready_ns - one.gap_ns);
+    for (std::uint32_t j = from; j < i; ++j) {
+      const std::int64_t end_ns = run_.meetings[operations_[j].meeting].last_begin_ns;
+      if (out_[j].waits && end_ns < one.ready_ns && waiting.add(operations_[j].begin_ns, end_ns))
+        out.beside.push_back(j);
     }
-    const std::int64_t excess_ns = one.gap_ns - std::llround(*usual_ns);
-    out.by_ns = std::min(excess_ns, out.waited_ns);
+    out.waited_ns = waiting.sum_ns();
+    out.by_ns = std::min<std::int64_t>(excess_ns, out.waited_ns);
     return out;
   }
 

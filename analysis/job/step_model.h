@@ -4,6 +4,7 @@
 
 #include "analysis/job/step_graph.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -24,6 +25,26 @@ inline constexpr std::uint32_t k_nothing = UINT32_MAX;
 // At most this is between NCCL's kernels that follow each other in a stream.
 inline constexpr std::int64_t k_stream_gap_ns = 15'000;
 
+// How long any of some operations waited since a moment. They are added in the order of their
+// calls.
+class Waiting {
+public:
+  explicit Waiting(std::int64_t since_ns) : until_ns_(since_ns) {}
+  // False: only while others did, or before.
+  bool add(std::int64_t begin_ns, std::int64_t end_ns) {
+    const std::int64_t more_ns = end_ns - std::max(begin_ns, until_ns_);
+    if (more_ns <= 0)
+      return false;
+    sum_ns_ += more_ns;
+    until_ns_ = end_ns;
+    return true;
+  }
+  std::int64_t sum_ns() const { return sum_ns_; }
+
+private:
+  std::int64_t until_ns_, sum_ns_ = 0;
+};
+
 // How one operation came to its times. Operations are indexes in the rank's sequence.
 struct MeasuredOperation {
   std::int64_t ready_ns = 0;        // its input was ready; estimated if the stream was busy then
@@ -42,9 +63,9 @@ struct MeasuredOperation {
   bool host_bound = false;             // the host had handed it over just before it began
   // A kernel of NCCL that waits for another rank takes multiprocessors from computing beside it.
   struct Slowed {
-    std::int64_t by_ns = 0;     // the gap is longer than usual; at most waited_ns
-    std::int64_t waited_ns = 0; // this long, operations [from, to) waited during the gap
-    std::uint32_t from = 0, to = 0;
+    std::int64_t by_ns = 0;            // the gap is longer than usual; at most waited_ns
+    std::int64_t waited_ns = 0;        // how long any of these waited during the gap
+    std::vector<std::uint32_t> beside; // operations whose waits ended before ready_ns, as called
   };
   Slowed slowed;
 

@@ -48,6 +48,7 @@ public:
     const auto usual = typical_.usual_duration[own.slot];
     return usual ? static_cast<double>(measured_[rank][operation].duration_ns) - *usual : 0;
   }
+  // Without what waiting operations made it longer by.
   double excess_of_gap(std::uint32_t rank, std::uint32_t operation) const {
     const MeasuredOperation& one = measured_[rank][operation];
     if (!one.is_clean)
@@ -56,7 +57,7 @@ public:
     auto usual = typical_.usual_gap[slot];
     if (one.host_bound && typical_.usual_of_gpu[slot])
       usual = typical_.usual_of_gpu[slot];
-    return usual ? static_cast<double>(one.gap_ns) - *usual : 0;
+    return usual ? static_cast<double>(one.undisturbed_gap_ns()) - *usual : 0;
   }
 
   // Is it more than the usual scatter?
@@ -104,10 +105,11 @@ private:
       }
       if (one.is_first)
         return;
-      if (const auto late = late_one(at)) {
-        const Meeting& meeting = run_.meetings[run_.ranks[at.rank][*late].meeting];
+      if (is_slowed(own, one)) {
+        const Meeting& meeting = longest_wait(at.rank, one);
         part.cause = PathCause::computing;
         part.length_ns = one.ready_ns - meeting.last_begin_ns;
+        part.excess_ns = excess_of_gap(at.rank, at.operation);
         at = {meeting.last_rank, meeting.last_operation, Place::begin};
         goes_on = visit(part);
         continue;
@@ -121,25 +123,21 @@ private:
     }
   }
 
-  // Computing before it was slow because this operation waited for a late rank. Without the late
-  // rank it would have been ready earlier.
-  std::optional<std::uint32_t> late_one(const At& at) const {
-    const MeasuredOperation& one = measured_[at.rank][at.operation];
+  const Meeting& longest_wait(std::uint32_t rank, const MeasuredOperation& one) const {
+    auto meeting = [&](std::uint32_t i) -> const Meeting& {
+      return run_.meetings[run_.ranks[rank][i].meeting];
+    };
+    return meeting(*std::ranges::max_element(one.slowed.beside, {}, [&](std::uint32_t i) {
+      return meeting(i).last_begin_ns - run_.ranks[rank][i].begin_ns;
+    }));
+  }
+
+  // Without the late rank it would have been ready earlier, so the way leads to that one.
+  bool is_slowed(const GraphOperation& own, const MeasuredOperation& one) const {
     const auto by_ns = static_cast<double>(one.slowed.by_ns);
-    const std::uint32_t slot = run_.ranks[at.rank][at.operation].slot;
-    if (by_ns <= k_notable_scatters * typical_.gap_scatter[slot].value_or(0) ||
-        by_ns < k_mostly_slowed * excess_of_gap(at.rank, at.operation))
-      return std::nullopt;
-    std::optional<std::uint32_t> last;
-    std::int64_t last_ns = one.ready_ns - one.gap_ns;
-    for (std::uint32_t i = one.slowed.from; i < one.slowed.to; ++i) {
-      const std::int64_t ns = run_.meetings[run_.ranks[at.rank][i].meeting].last_begin_ns;
-      if (measured_[at.rank][i].waits && ns > last_ns && ns < one.ready_ns) {
-        last = i;
-        last_ns = ns;
-      }
-    }
-    return last;
+    const auto usual = typical_.usual_gap[own.slot];
+    return by_ns > k_notable_scatters * typical_.gap_scatter[own.slot].value_or(0) && usual &&
+           by_ns >= k_mostly_slowed * (static_cast<double>(one.gap_ns) - *usual);
   }
 
   const StepGraph& graph_;

@@ -61,18 +61,15 @@ private:
     const MeasuredOperation::Slowed& slowed = one.slowed;
     if (slowed.by_ns <= 0)
       return one.gap_ns;
-    std::int64_t waited_ns = 0;
-    for (std::uint32_t i = slowed.from; i < slowed.to; ++i) {
-      if (!measured_[i].waits)
-        continue;
+    Waiting waiting(base_ns);
+    for (std::uint32_t i : slowed.beside) {
       const ReplayMeeting& meeting = meetings_[operations_[i].meeting];
       if (meeting.missing > 0)
         return std::nullopt;
-      waited_ns += std::max<std::int64_t>(0, std::min(meeting.last_begin_ns, base_ns + one.gap_ns) -
-                                                 std::max(times_[i].begin_ns, base_ns));
+      waiting.add(times_[i].begin_ns, meeting.last_begin_ns);
     }
-    const double share =
-        std::min(1.0, static_cast<double>(waited_ns) / static_cast<double>(slowed.waited_ns));
+    const double share = std::min(1.0, static_cast<double>(waiting.sum_ns()) /
+                                           static_cast<double>(slowed.waited_ns));
     return one.gap_ns - std::llround((1 - share) * static_cast<double>(slowed.by_ns));
   }
 

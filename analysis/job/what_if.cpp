@@ -89,8 +89,10 @@ public:
           measure(graph_, run, variant_.waited, &model_.typical, variant_.ready);
       StepRun changed_run = run;
       MeasuredRun changed = measured;
-      for (std::size_t i = 0; i < what_.changes.size(); ++i)
-        to.operations += apply(what_.changes[i], samples_[i], changed_run, changed);
+      for (const bool of_buckets : {false, true}) // these last: then operations are others
+        for (std::size_t i = 0; i < what_.changes.size(); ++i)
+          if ((what_.changes[i].kind == ChangeKind::bucket) == of_buckets)
+            to.operations += apply(what_.changes[i], samples_[i], changed_run, changed);
       std::ranges::copy(step_lengths_ns(run, replay(graph_, run, measured, variant_.waited)),
                         std::back_inserter(to.seen));
       std::ranges::copy(

@@ -83,7 +83,7 @@ std::optional<Figure> mix_of(const Procurement& all, std::size_t node, Of of) {
     std::optional<Figure> part = of(all.entry(node, i));
     if (!part)
       return std::nullopt;
-    parts.push_back(std::move(*part));
+    parts.push_back(*part);
     weights.push_back(all.workloads[i].weight);
   }
   return mixed(parts, weights);

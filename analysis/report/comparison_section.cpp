@@ -222,7 +222,7 @@ Section comparison_section(const RunFigures& figures,
     for (const SettingRow& row : rows)
       compared.insert(compared.end(), row.comparisons.begin(), row.comparisons.end());
     section.charts.push_back(comparison_chart("Speed against the default: " + describe(lead),
-                                              std::move(compared), figures.verdicts));
+                                              compared, figures.verdicts));
     add_detectable(section.blocks, rows);
     if (TablePtr found = found_table(rows); found->rows > 0)
       section.blocks.push_back(View{found});

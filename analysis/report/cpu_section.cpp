@@ -4,6 +4,7 @@
 #include "analysis/report/cpu_section.h"
 
 #include "analysis/report/heading.h"
+#include "analysis/report/label_words.h"
 #include "analysis/results/worker_cpus.h"
 #include "model/outcome.h"
 

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 
 namespace ncclprobe::analysis {
 namespace {
@@ -26,9 +25,9 @@ bool splits_hosts(const model::Run& run) {
   auto is_host_id = [](const model::Setting& one) { return one.name == "NCCL_HOSTID"; };
   return std::ranges::any_of(run.header.environment, is_host_id) ||
          std::ranges::any_of(run.trials, [&](const model::TrialRecord& trial) {
-           return std::ranges::any_of(
-               trial.spec.process.per_rank | std::views::values,
-               [&](const auto& settings) { return std::ranges::any_of(settings, is_host_id); });
+           return std::ranges::any_of(trial.spec.process.per_rank, [&](const auto& of_rank) {
+             return std::ranges::any_of(of_rank.second, is_host_id);
+           });
          });
 }
 

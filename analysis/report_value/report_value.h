@@ -137,7 +137,8 @@ public:
 
 private:
   explicit TableOf(std::shared_ptr<const std::vector<Row>> rows)
-      : TableBuilder(rows, rows->data(), sizeof(Row), rows->size()), rows_(std::move(rows)) {}
+      : TableBuilder(rows, rows->data(), sizeof(Row), rows->size()), // NOLINT: may be a pointer
+        rows_(std::move(rows)) {}
 
   std::shared_ptr<const std::vector<Row>> rows_;
 };

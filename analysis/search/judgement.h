@@ -33,7 +33,7 @@ struct Judgement {
 
 // Probabilities of a false answer, in one look at the trials.
 struct ErrorRates {
-  // Of any false winner. Half is for the settings, the other half for the rows of the table.
+  // Of false settings, or a false first row of the table: half each.
   double winner = 0;
   // Of any row that gains nothing, beside settings and a row that are proven. It costs its user
   // nothing, so this may be larger.

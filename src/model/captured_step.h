@@ -129,7 +129,7 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(step_ns,
                      "length of a replayed step in the capture (of several: their mean), ns"),
     NCCLPROBE_COLUMN(exposed_ns,
-                     "exposed communication: part of step_ns without compute, mean over ranks, ns"),
+                     "communication beside which the GPU does not compute, mean over ranks, ns"),
     NCCLPROBE_COLUMN(usual_step_ns, "median length of the compared steps, ns", base::grown),
     NCCLPROBE_COLUMN(
         host_late_ns,

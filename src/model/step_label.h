@@ -137,7 +137,7 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(compute, "what stands for the computation"),
     NCCLPROBE_COLUMN(optimizer, "1: the step updates the parameters"),
     NCCLPROBE_COLUMN(accumulate, "number of micro-steps that accumulate gradients; only the last "
-                                 "one communicates; 1: no accumulation"),
+                                 "one reduces them; 1: no accumulation"),
     NCCLPROBE_COLUMN(priority,
                      "CUDA priority of communication streams; lower is more urgent; 0: default"),
     NCCLPROBE_COLUMN(launch, "direct, or graph (captured once as a CUDA graph and replayed)"),
@@ -183,14 +183,14 @@ struct StepLabel {
   bool copies_input() const { return options.input_copy.bytes > 0; }
   auto operator<=>(const StepLabel&) const = default;
 };
-NCCLPROBE_DESCRIBE(
-    StepLabel, NCCLPROBE_COLUMN(options, "how the model is trained", base::flat),
-    NCCLPROBE_COLUMN(model, "name of the model"),
-    NCCLPROBE_COLUMN(ranks, "global ranks that train"),
-    NCCLPROBE_COLUMN(
-        parts,
-        "all: the whole step; compute, communication: only this part; copy: only the input copy"),
-    NCCLPROBE_COLUMN(batch, "samples of one rank in one step"),
-    NCCLPROBE_COLUMN(sequence, "number of tokens in a sample; 0: the model has no sequence"))
+NCCLPROBE_DESCRIBE(StepLabel, NCCLPROBE_COLUMN(options, "how the model is trained", base::flat),
+                   NCCLPROBE_COLUMN(model, "name of the model"),
+                   NCCLPROBE_COLUMN(ranks, "global ranks that train"),
+                   NCCLPROBE_COLUMN(parts, "all: the whole step; compute: without communication; "
+                                           "communication: without compute; copy: "
+                                           "without both. Each has the input copy"),
+                   NCCLPROBE_COLUMN(batch, "samples of one rank in one step"),
+                   NCCLPROBE_COLUMN(sequence,
+                                    "number of tokens in a sample; 0: the model has no sequence"))
 
 } // namespace ncclprobe::model

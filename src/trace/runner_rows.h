@@ -65,7 +65,7 @@ constexpr auto columns(R) {
   return std::tuple(
       base::column("start_ns", &R::start_ns, "when the host began to enqueue it, ns"),
       base::column("duration_ns", &R::duration_ns,
-                   "how long the host enqueued it, ns; 4294967295: see /long_duration"),
+                   "how long the host enqueued it, ns; 4294967295: that long or longer"),
       base::column("id", &R::id, "its number, from 1; other tables refer to it"),
       base::column("cell", &R::cell, "index of the cell in the trial; -1: outside cells"),
       base::column("batch", &R::batch,

@@ -117,8 +117,8 @@ def cost(bench, name):
             times[variant].append(mean_step_ms(said))
         for variant, of in times.items():
             ratio, low, high = ratio_with_interval(of, times["alone"])
-            print(f"cost       {name:10} {variant:26} {statistics.median(of):8.2f} ms a step   {ratio:.4f} [{low:.4f}, {high:.4f}], "
-                  f"{len(of)} rounds", flush=True)
+            print(f"cost       {name:10} {variant:26} {statistics.median(of):8.2f} ms a step   {ratio:.4f}"
+                  f"{f' [{low:.4f}, {high:.4f}]' if len(of) > 1 else ''}, {len(of)} rounds", flush=True)
 
 
 def split(bench, name):
@@ -265,6 +265,8 @@ def main():
     parser.add_argument("--hang-after", type=float, default=25, help="seconds until the job that hangs is looked at")
     parser.add_argument("--keep", type=pathlib.Path, help="keep the captures in this folder")
     options = parser.parse_args()
+    if unknown := set(options.plants.split(",")) - {plant.partition(":")[0] for plant in PLANTS}:
+        parser.error(f"--plants: there is no {', '.join(sorted(unknown))}")
     if why := missing():
         print(f"skipped: {why}", file=sys.stderr)
         return 77

@@ -38,6 +38,7 @@ IN_PROCESS = { # the values of "channels" are those of --channels
 SOME_LEFT_OUT = 3 # exit code of ncclprobe: cells were skipped or failed, the others have figures
 FINALISTS = 2
 PROMISING = 2 # in-process combinations of a size that run again
+BESIDE_BUDGET_S = 1.5 # tune examines the machine before its budget begins, and writes its report after it
 # The first 50 launches of a process can be slower. What tune delivers has few cells, so they are a larger part of it.
 FINAL_TIMING = ["--warmups", "20", "--iterations", "10", "--batches", "5"]
 
@@ -187,7 +188,7 @@ def main():
         timing = ["--warmups", str(options.warmups), "--iterations", str(options.iterations), "--batches", str(options.batches)]
         grid_s, grid = measure(options, processes, options.measured, folder / "grid", grids, timing)
         scaled_s = grid_s * options.repeats / options.measured
-        tune_s, chosen = tuned(options, options.share * scaled_s, folder)
+        tune_s, chosen = tuned(options, max(options.share * scaled_s - BESIDE_BUDGET_S, 0.5 * options.share * scaled_s), folder)
         finalists = sorted(grid, key=lambda one: cost(grid[one]))[:FINALISTS]
         compared = list(dict.fromkeys([*finalists, chosen])) # and the default
         again = promising(grid, finalists, grids)

@@ -6,25 +6,12 @@
 #include "store/trial_rows.h"
 #include "support/catch.h"
 #include "support/example_run.h"
+#include "support/file_limit.h"
 #include "support/scratch_folder.h"
 
 #include <algorithm>
-#include <sys/resource.h>
 
 using namespace ncclprobe;
-
-namespace {
-
-// From here on this process writes no file beyond `bytes`: write(2) fails in the middle, as on a
-// full disk, where a tmpfs would need root.
-void limit_files_to(rlim_t bytes) {
-  ::signal(SIGXFSZ, SIG_IGN);
-  rlimit limit{bytes, bytes};
-  if (::setrlimit(RLIMIT_FSIZE, &limit) != 0)
-    ::_exit(4);
-}
-
-} // namespace
 
 TEST_CASE("a disk that fills up is an error, and the trials stored before are intact") {
   support::ScratchFolder folder;
@@ -32,7 +19,7 @@ TEST_CASE("a disk that fills up is an error, and the trials stored before are in
   model::Run run = support::example_run(3);
   support::ChildProcess writer([&](int to_parent) {
     bool stored = store::begin_run(file, run.header) && store::write_part(file, run.trials[0]);
-    limit_files_to(8'192);
+    support::limit_files_to(8'192);
     auto full = store::write_part(file, run.trials[1]);
     bool refused = !full && full.error().code == base::Errc::io &&
                    full.error().message.find("File too large") != std::string::npos;
@@ -60,7 +47,7 @@ TEST_CASE("a fold that finds the disk full leaves the parts") {
     bool stored = static_cast<bool>(store::begin_run(file, run.header));
     for (const model::TrialRecord& trial : run.trials)
       stored = stored && store::write_part(file, trial);
-    limit_files_to(8'192);
+    support::limit_files_to(8'192);
     auto full = store::fold(file);
     support::say(to_parent, stored && !full && full.error().code == base::Errc::io ? 'y' : 'n');
     const std::string hint = full ? "" : full.error().hint;
@@ -90,7 +77,7 @@ TEST_CASE("a trial that a full disk does not take is lost, and the error does no
     store::TrialRows rows(store::parts_folder(file));
     for (std::size_t c = 0; c < run.trials[0].cells.size(); ++c)
       rows.add(static_cast<int>(c), run.trials[0].cells[c]);
-    limit_files_to(8'192);
+    support::limit_files_to(8'192);
     auto full = store::write_part(file, run.trials[0], store::Replace::no, &rows);
     bool refused = begun && !full && full.error().code == base::Errc::io;
     support::say(to_parent, refused ? 'y' : 'n');
@@ -109,7 +96,7 @@ TEST_CASE("a run does not begin on a full disk, and leaves no trace") {
   support::ScratchFolder folder;
   auto file = folder / "run.h5";
   support::ChildProcess writer([&](int to_parent) {
-    limit_files_to(1'024);
+    support::limit_files_to(1'024);
     auto begun = store::begin_run(file, support::example_header(1));
     support::say(to_parent, !begun && begun.error().code == base::Errc::io ? 'y' : 'n');
   });

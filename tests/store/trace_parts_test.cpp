@@ -9,9 +9,8 @@
 #include "support/catch.h"
 #include "support/ddp_trace.h"
 #include "support/example_run.h"
+#include "support/file_limit.h"
 #include "support/scratch_folder.h"
-
-#include <sys/resource.h>
 
 using namespace ncclprobe;
 
@@ -29,13 +28,6 @@ std::filesystem::path begun_run(const support::ScratchFolder& folder) {
   base::value_or_throw(store::begin_run(file, run.header));
   base::value_or_throw(store::write_part(file, run.trials[0]));
   return file;
-}
-
-// As a full disk, for this process.
-void limit_files_to(rlim_t bytes) {
-  ::signal(SIGXFSZ, SIG_IGN);
-  const rlimit limit{bytes, bytes};
-  ::setrlimit(RLIMIT_FSIZE, &limit);
 }
 
 } // namespace
@@ -164,7 +156,7 @@ TEST_CASE("a disk that fills up keeps the spool and leaves no half trace") {
   auto file = begun_run(folder);
   support::write_ddp_spool(spool_of(file, 0, 0), 0, 100'000);
   support::ChildProcess converter([&](int to_parent) {
-    limit_files_to(100'000);
+    support::limit_files_to(100'000);
     auto stored = store::store_trace_part(file, {0, "run", "api"}, 0);
     bool refused = !stored && stored.error().code == base::Errc::io &&
                    stored.error().message.find("File too large") != std::string::npos;
@@ -196,7 +188,7 @@ TEST_CASE("a fold that has no room for a trace keeps its parts, and folds the ru
     support::write_ddp_spool(spool_of(file, 0, 0), 0, 100'000);
     bool made = static_cast<bool>(
         store::store_trace_part(file, {0, store::read_run(file)->header.run_id, "api"}, 0));
-    limit_files_to(200'000);
+    support::limit_files_to(200'000);
     auto folded = store::fold(file);
     bool refused = made && folded && folded->trace_remarks.size() == 1 &&
                    folded->trace_remarks[0].ends_with(fmt::format(

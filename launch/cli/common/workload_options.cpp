@@ -79,8 +79,9 @@ Options workload_options(WorkloadOptions& into) {
               "device busy for this time in the backward pass, and for half of it in the forward "
               "pass"),
        option("optimizer", "on|off", into.optimizer, on_off_words(), "End the step with AdamW"),
-       option("accumulate", "N,...", into.accumulate, numbers<int>(1),
-              "Gradient-accumulation steps; only the last one communicates, as with no_sync()"),
+       option(
+           "accumulate", "N,...", into.accumulate, numbers<int>(1),
+           "Gradient-accumulation steps; only the last one reduces gradients, as with no_sync()"),
        option("comm-priority", "N,...", into.priorities, list_of(number_words(0, 5)),
               "Priority of the communication streams, for training steps and for collectives; 5 is "
               "the highest"),

@@ -3,9 +3,12 @@
 
 #include "analysis/job/found_job.h"
 
+#include "analysis/job/step_replay.h"
 #include "analysis/timeline/timeline.h"
 #include "support/catch.h"
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 
 namespace ncclprobe::analysis::job {
@@ -31,6 +34,19 @@ Found found_of(const MadeJob& job) {
   out.model = fit_model(out.graph);
   out.held_up = find_held_up(out.graph, out.model, 2000);
   return out;
+}
+
+double error_of_replay(const Found& it) {
+  double largest = 0;
+  for (const StepRun& run : it.graph.runs) {
+    const auto measured = measure(it.graph, run, it.model.waited, &it.model.typical);
+    const auto replayed = step_lengths_ns(run, replay(it.graph, run, measured, it.model.waited));
+    const auto seen = step_lengths_ns(run);
+    REQUIRE(replayed.size() == seen.size());
+    for (std::size_t i = 0; i < seen.size(); ++i)
+      largest = std::max(largest, std::abs(replayed[i] / seen[i] - 1));
+  }
+  return largest;
 }
 
 const HoldUp& worst(const Found& it) {

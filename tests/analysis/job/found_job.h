@@ -19,6 +19,9 @@ struct Found {
 };
 Found found_of(const MadeJob& job);
 
+// How far a replay without a change is from what was seen: the largest relative error of a step.
+double error_of_replay(const Found& it);
+
 // The largest hold-up of the only kind of steps.
 const HoldUp& worst(const Found& it);
 

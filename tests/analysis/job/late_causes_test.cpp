@@ -3,7 +3,6 @@
 
 #include "analysis/job/found_job.h"
 #include "analysis/job/simulated_job.h"
-#include "analysis/job/step_replay.h"
 #include "analysis/job/what_if.h"
 #include "support/catch.h"
 
@@ -234,16 +233,7 @@ TEST_CASE("The capture decides what computing waits for") {
 }
 
 TEST_CASE("Without a change, a replay gives the times that were seen") {
-  const Found it = found_of(two_by_two(4, late_host()));
-  for (const StepRun& run : it.graph.runs) {
-    const auto replayed = step_lengths_ns(
-        run, replay(it.graph, run, measure(it.graph, run, it.model.waited, &it.model.typical),
-                    it.model.waited));
-    const auto seen = step_lengths_ns(run);
-    REQUIRE(replayed.size() == seen.size());
-    for (std::size_t i = 0; i < seen.size(); ++i)
-      CHECK(replayed[i] == Approx(seen[i]).epsilon(1e-4));
-  }
+  CHECK(error_of_replay(found_of(two_by_two(4, late_host()))) < 1e-4);
 }
 
 TEST_CASE("Predicted gains are within 20% of the simulated ones, and in their interval") {
