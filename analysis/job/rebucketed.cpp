@@ -95,7 +95,7 @@ private:
         MeasuredOperation one = measured[i];
         new_places[i] = static_cast<std::uint32_t>(measured_[rank].size());
         if (one.slowed.by_ns > 0)
-          move(one, new_places, new_places[i]);
+          renumber_waits(one, new_places, new_places[i]);
         const auto fate = by_operation.find(i);
         if (fate != by_operation.end() && fate->second.first.joins_next) {
           carried_ns += one.gap_ns;
@@ -120,9 +120,10 @@ private:
     }
   }
 
-  // To where its operations are now. Those that are joined with it do not wait beside it.
-  static void move(MeasuredOperation& one, const std::vector<std::uint32_t>& new_places,
-                   std::uint32_t own) {
+  // Operations that waited beside its gap have other places now. What is joined with it does not
+  // wait.
+  static void renumber_waits(MeasuredOperation& one, const std::vector<std::uint32_t>& new_places,
+                             std::uint32_t own) {
     std::vector<std::uint32_t> beside;
     for (std::uint32_t i : one.slowed.beside)
       if (new_places[i] < own && (beside.empty() || beside.back() < new_places[i]))
