@@ -17,6 +17,7 @@ import math
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import statistics
@@ -62,9 +63,7 @@ class Bench:
         return done.stdout
 
     def of_job(self, command, **environment):
-        """The line of JSON of a job, which may stand behind lines of others."""
-        lines = [line for line in self.run(command, **environment).splitlines() if line.startswith('{"torch"')]
-        return json.loads(lines[-1])
+        return line_of_job(self.run(command, **environment))
 
     def record(self, name, *recording, job=(), steps=60, batch=None, **environment):
         """What the job says, and the folder of its capture."""
@@ -77,6 +76,17 @@ class Bench:
 
     def report(self, capture, *more):
         return json.loads(self.run([self.ncclprobe, "report", str(capture), "--format", "json", *more]))
+
+
+def line_of_job(text):
+    """The line of JSON of a job, which may stand among lines of others."""
+    lines = [line for line in text.splitlines() if line.startswith('{"torch"')]
+    return json.loads(lines[-1])
+
+
+def records_of_bare_cupti(text):
+    """How many records each process counted that recorded any. Some do not use the GPU."""
+    return [int(count) for count in re.findall(r"bare_cupti: ([1-9][0-9]*) records", text)]
 
 
 def step_ms(said):
@@ -107,14 +117,25 @@ def division_of_report(report):
             "exposed_ms": statistics.mean(ns * per for ns, per in zip(exposed, per_step))}
 
 
+def beside_bare_cupti(bench, name, steps):
+    text = bench.run(bench.job(name, steps=steps), CUDA_INJECTION64_PATH=str(bench.options.bare_cupti.resolve()))
+    if len(records_of_bare_cupti(text)) < RANKS:
+        raise RuntimeError(f"CUPTI recorded nothing on some rank: {text[:600]}")
+    return line_of_job(text)
+
+
 def cost(bench, name):
-    variants = {"alone": None, "record": [], "record --cuda": ["--cuda"], "record --cuda, all steps": ["--cuda", "--steps", "1000"]}
+    steps = 120
+    variants = {"alone": lambda: bench.of_job(bench.job(name, steps=steps)),
+                "record": lambda: bench.record(name, steps=steps)[0],
+                "record --cuda": lambda: bench.record(name, "--cuda", steps=steps)[0],
+                "record --cuda, all steps": lambda: bench.record(name, "--cuda", "--steps", "1000", steps=steps)[0]}
+    if bench.options.bare_cupti:
+        variants["CUPTI alone, all steps"] = lambda: beside_bare_cupti(bench, name, steps)
     times = {variant: [] for variant in variants}
     for _ in range(bench.options.rounds):
         for variant in random.sample(list(variants), len(variants)):
-            recording = variants[variant]
-            said = bench.of_job(bench.job(name, steps=120)) if recording is None else bench.record(name, *recording, steps=120)[0]
-            times[variant].append(mean_step_ms(said))
+            times[variant].append(mean_step_ms(variants[variant]()))
         for variant, of in times.items():
             ratio, low, high = ratio_with_interval(of, times["alone"])
             print(f"cost       {name:10} {variant:26} {statistics.median(of):8.2f} ms a step   {ratio:.4f}"
@@ -259,6 +280,7 @@ def main():
     parser.add_argument("parts", nargs="+", choices=list(PARTS))
     parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of ncclprobe")
     parser.add_argument("--models", default="encoder,vit_l_16", help=f"of {', '.join(MODELS)}")
+    parser.add_argument("--bare-cupti", type=pathlib.Path, help="libbare_cupti.so of the benchmarks: 'cost' has what CUPTI itself costs, too")
     parser.add_argument("--plants", default="host,computing,loader,copies", help="of 'planted'")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--timeout", type=float, default=120, help="seconds for one program")

@@ -18,6 +18,11 @@ class JobsOnGpus(unittest.TestCase):
         self.assertGreater(high, ratio)
         self.assertTrue(math.isnan(bench.ratio_with_interval([2.0], [1.0])[1]))
 
+    def test_lines_of_a_job_stand_among_lines_of_others(self):
+        text = 'W1128 torchrun: a warning\n{"torch": "2.11", "ranks": []}\nbare_cupti: 0 records\nbare_cupti: 41 records\nbare_cupti: 42 records\n'
+        self.assertEqual(bench.line_of_job(text), {"torch": "2.11", "ranks": []})
+        self.assertEqual(bench.records_of_bare_cupti(text), [41, 42])
+
     def test_times_of_a_job_are_means_over_ranks(self):
         said = {"ranks": [{"step_ms": [1.0, 2.0, 9.0]}, {"step_ms": [3.0, 4.0, 5.0]}]}
         self.assertEqual(bench.step_ms(said), 3.0)

@@ -46,7 +46,9 @@ struct HiddenBuckets {
   std::int64_t queued_ns = 0; // an operation begins up to this long after its stream became free
   // Computing of rank 0 is half as fast while its operations wait, so it loses its lead.
   bool waiting_slows = false;
-  std::int64_t late_host_ns = 0; // of rank 0, for its second bucket, in the same steps
+  // Of rank 0, before its second bucket, in the same steps:
+  std::int64_t late_host_ns = 0;
+  std::int64_t longer_computing_ns = 0;
 };
 
 // Two data-parallel ranks with 12 buckets, which their computing hides. Rank 1 is late in some
@@ -75,7 +77,7 @@ MadeJob hidden(const HiddenBuckets& buckets) {
       for (MadeJob::Part& part : parts)
         part.end_ns = free_ns;
       if (is_planted && bucket == 0)
-        ready_ns[0] += buckets.late_host_ns;
+        ready_ns[0] += buckets.late_host_ns + buckets.longer_computing_ns;
       if (is_planted && bucket == 1 && buckets.late_host_ns > 0)
         parts[0].enqueued_ns = parts[0].begin_ns - 5'000;
       if (buckets.waiting_slows)
@@ -159,6 +161,20 @@ TEST_CASE("Computing that is slow beside an operation that waits is put down to 
   REQUIRE(predicted.size() == 1);
   CHECK(predicted[0].gain.mean_ns == Approx(late_ns).epsilon(0.1));
   CHECK(error_of_replay(it) < 1e-4);
+}
+
+TEST_CASE("Computing that is mostly slow by itself is named beside an operation that waits") {
+  for (std::int64_t longer_ns : {k_ms, 8 * k_ms}) {
+    INFO("computing takes " << longer_ns / k_ms
+                            << " ms longer by itself, 1.5 ms by waiting, and waited for 3 ms");
+    const Found it = found_of(hidden({.late_ns = 3 * k_ms,
+                                      .queued_ns = k_ms / 200,
+                                      .waiting_slows = true,
+                                      .longer_computing_ns = longer_ns}));
+    const bool is_own_fault = longer_ns > 3 * k_ms;
+    CHECK(worst(it).origin.rank == (is_own_fault ? 0 : 1));
+    CHECK(worst(it).origin.cause == DelayCause::computing);
+  }
 }
 
 TEST_CASE("Changes of ranks and buckets give the same in each order") {
