@@ -107,6 +107,8 @@ inline constexpr auto k_socket_rows = std::to_array<TuningRow>({
     {"NCCL_BUFFSIZE", "1048576|8388608", "depth of the pipeline of protocol Simple",
      Moves::collectives},
     {"NCCL_MIN_CTAS", "4|8|16", "each channel has its own connections"},
+    {"NCCL_MAX_CTAS", "2|4|8", "fewer SMs for communication leave more for computing",
+     Moves::steps},
     {"NCCL_NCHANNELS_PER_NET_PEER", "2|4", "channels of sends and receives to another node",
      Moves::send_receive},
     {"NCCL_P2P_NET_CHUNKSIZE", "262144|524288", "pieces of sends and receives over the network",
@@ -131,6 +133,8 @@ inline constexpr auto k_infiniband_rows = std::to_array<TuningRow>({
      Moves::send_receive},
     {"NCCL_BUFFSIZE", "8388608|16777216", "depth of the pipeline of protocol Simple",
      Moves::collectives},
+    {"NCCL_MAX_CTAS", "2|4|8", "fewer SMs for communication leave more for computing",
+     Moves::steps},
     {"NCCL_IB_PCI_RELAXED_ORDERING", "0|1", "matters in virtual machines"},
     {"NCCL_NETDEVS_POLICY", "ALL", "adapters for each GPU"},
 });

@@ -51,6 +51,12 @@ bool has_algorithm(const TuningTarget& target) {
   return target.step || (target.collective && nccl_function(*target.collective));
 }
 
+// Chosen for each call, within a process.
+bool is_of_call(const std::string& backend, std::string_view name) {
+  const auto known = model::in_process_settings(backend);
+  return std::ranges::find(known, name, &model::InProcessSetting::name) != known.end();
+}
+
 bool matters(const TuningRow& row, const TuningGround& ground) {
   return std::ranges::any_of(ground.targets, [&](const TuningTarget& target) {
     switch (row.moves) {
@@ -219,10 +225,18 @@ private:
   TuningScope scope_of(const TuningRow& row) const {
     if (is_step_option(row))
       return TuningScope::step;
-    const auto known = model::in_process_settings(ground_.backend);
-    const bool of_cell =
-        std::ranges::find(known, row.name, &model::InProcessSetting::name) != known.end();
-    return of_cell && ground_.in_process ? TuningScope::cell : TuningScope::process;
+    return is_of_call(ground_.backend, row.name) && chooses_by_call() ? TuningScope::cell
+                                                                      : TuningScope::process;
+  }
+
+  // A tuner table chooses by collective and size. A training step is neither, so its job gets one
+  // choice for all calls, as variables.
+  bool chooses_by_call() const {
+    return ground_.in_process &&
+           (ground_.backend != "nvidia" ||
+            !std::ranges::all_of(ground_.targets, [](const TuningTarget& target) {
+              return target.step.has_value();
+            }));
   }
 
   // That has the row's effect on a whole process, and pins it.
@@ -337,6 +351,10 @@ std::string why_impossible(const TuningGround& ground, const TuningTarget& targe
                            const std::vector<model::Setting>& settings) {
   if (ground.backend != "nvidia")
     return "";
+  if (target.step && std::ranges::any_of(settings, [&](const model::Setting& one) {
+        return is_of_call(ground.backend, one.name);
+      }))
+    return "a training step has calls of many sizes, and a tuner table chooses by size";
   Variables variables = pinned_variables(ground);
   for (const model::Setting& one : settings)
     if (find_variable(one.name) != nullptr && one.value != base::k_value_unset)

@@ -403,7 +403,6 @@ TEST_CASE("training steps are searched by bucket, priority and SMs first") {
   CHECK(first(ddp, 2) == Names{"bucket", "comm-priority"});
   CHECK(ddp.parameters[0].scope == TuningScope::step);
   CHECK(find(ddp, "NCCL_MAX_CTAS") != nullptr);
-  CHECK(find(ddp, "algorithm") != nullptr);
   CHECK(find(ddp, "compress") == nullptr);
 
   TuningGround asked = of_steps(ground_of({}));
@@ -413,6 +412,39 @@ TEST_CASE("training steps are searched by bucket, priority and SMs first") {
   CHECK(find(fsdp, "bucket") == nullptr);
   CHECK(find(fsdp, "compress") == nullptr);
   CHECK(find(tuning_space(ground_of({})), "NCCL_MAX_CTAS") == nullptr);
+}
+
+TEST_CASE("a training step is tuned by fewer SMs for communication over each transport") {
+  for (const Machine& machine :
+       {Machine{}, Machine{.nvlinks = 0}, Machine{.nodes = 2},
+        Machine{.nodes = 2, .nics = {nic("mlx5_0", NicKind::infiniband)}}}) {
+    const TuningSpace space = tuning_space(of_steps(ground_of(machine)));
+    CHECK(find(space, "NCCL_MAX_CTAS") != nullptr);
+  }
+}
+
+TEST_CASE(
+    "algorithm, protocol and channels of a training step are variables, which a job can take") {
+  TuningGround ground = of_steps(ground_of({}));
+  const TuningSpace steps = tuning_space(ground);
+  for (const char* name : {"NCCL_ALGO", "NCCL_PROTO", "NCCL_MIN_CTAS"}) {
+    INFO(name);
+    REQUIRE(find(steps, name) != nullptr);
+    CHECK(find(steps, name)->scope == TuningScope::process);
+  }
+  CHECK(find(steps, "algorithm") == nullptr);
+
+  // A tuner table chooses for the collective beside the step, and not for the step.
+  const TuningTarget step = ground.targets.front();
+  const TuningTarget collective{Collective::all_reduce, {}};
+  ground.targets = {step, collective};
+  const TuningSpace both = tuning_space(ground);
+  REQUIRE(find(both, "algorithm") != nullptr);
+  CHECK(find(both, "algorithm")->scope == TuningScope::cell);
+  CHECK(why_impossible(ground, collective, {{"algorithm", "Ring"}}).empty());
+  for (const model::Setting& one : {model::Setting{"algorithm", "Ring"}, {"channels", "8"}})
+    CHECK(!why_impossible(ground, step, {one}).empty());
+  CHECK(why_impossible(ground, step, {{"NCCL_MAX_CTAS", "8"}}).empty());
 }
 
 } // namespace ncclprobe::workload
