@@ -74,6 +74,10 @@ void TuningReader::read(std::string_view words) {
     is_new_ = true;
     return;
   }
+  if (words.find(" coll channels,") != std::string_view::npos && !is_new_) {
+    tables_.back().channels = number_in<int>(words.substr(0, words.find(' '))).value_or(0);
+    return;
+  }
   if (words.find('|') == std::string_view::npos)
     return;
   const std::vector<std::string_view> cells = cells_of(words);
@@ -82,7 +86,7 @@ void TuningReader::read(std::string_view words) {
   if (cells.front() == "Algorithm") {
     algorithms_ = names_in(cells);
     if (is_new_)
-      tables_.push_back({ranks_, nodes_, {}});
+      tables_.push_back({ranks_, nodes_, {}, 0});
     is_new_ = false;
   } else if (cells.front() == "Protocol") {
     protocols_ = names_in(cells);

@@ -25,6 +25,7 @@ struct TuningTable {
   int ranks = 0; // of the communicator; 0: unknown
   int nodes = 0;
   std::vector<TunedAlgorithm> algorithms;
+  int channels = 0; // that the communicator has for collectives; 0: unknown
 };
 
 // Reads the text of a log, line by line.

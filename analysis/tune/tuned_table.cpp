@@ -112,15 +112,19 @@ std::vector<tuning::Row> tuned_rows(const search::Space& space, const search::Ou
   return rows;
 }
 
-void add_estimates(std::vector<tuning::Row>& rows, const model::TrialRecord& companion) {
+void complete_rows(std::vector<tuning::Row>& rows, const model::TrialRecord& companion) {
   std::vector<TuningTable> tables;
   for (const model::Evidence& evidence : companion.evidence)
     for (TuningTable& table : read_nccl_log(evidence.log).tables)
       tables.push_back(std::move(table));
   for (tuning::Row& row : rows)
     for (const TuningTable& table : tables)
-      if (table.ranks == row.ranks && table.nodes == row.nodes && !row.estimate)
-        row.estimate = estimate_of(row, table);
+      if (table.ranks == row.ranks && table.nodes == row.nodes) {
+        if (table.channels > 0)
+          row.channels = std::min(row.channels, table.channels);
+        if (!row.estimate)
+          row.estimate = estimate_of(row, table);
+      }
 }
 
 } // namespace ncclprobe::analysis::tune

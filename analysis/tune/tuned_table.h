@@ -26,9 +26,10 @@ std::vector<tuning::Row> tuned_rows(const search::Space& space, const search::Ou
                                     const std::vector<model::CellLabel>& labels,
                                     const TunedShape& shape);
 
-// Fills in NCCL's own estimates of the rows, by the table in the log of a process with the same
-// settings. A row gets none if the log has no table for its communicator, and none for all_reduce
-// over several nodes: there NCCL corrects the table by figures that it does not log.
-void add_estimates(std::vector<tuning::Row>& rows, const model::TrialRecord& companion);
+// Completes the rows by the log of a process with the same settings. A row asks for at most the
+// channels that its communicator has: NCCL would silently take no more. It gets NCCL's own
+// estimates by the table in the log, unless the log has none for its communicator, and none for
+// all_reduce over several nodes: there NCCL corrects the table by figures that it does not log.
+void complete_rows(std::vector<tuning::Row>& rows, const model::TrialRecord& companion);
 
 } // namespace ncclprobe::analysis::tune

@@ -87,7 +87,7 @@ Result<void> TuneDelivery::choose_with_table(const model::TrialRecord* companion
   settings_ = settings_of(context_.space, outcome.settings.candidate);
   tuning::Table table{header(nullptr), proven_rows(context_, tuning_.space, outcome)};
   if (companion)
-    analysis::tune::add_estimates(table.rows, *companion);
+    analysis::tune::complete_rows(table.rows, *companion);
   // Options of a training step belong to the step, whose decision is a row of its own.
   for (const analysis::search::Decision& one : outcome.table)
     if (one.proven && settings_.step_options.empty())

@@ -56,12 +56,15 @@ TEST_CASE("Each communicator has a table of its own") {
                     "n:1:1 [0] NCCL INFO   Algorithm   |  Ring |\n"
                     "n:1:1 [0] NCCL INFO   Protocol    |  LL | Simple |\n"
                     "n:1:1 [0] NCCL INFO  AllReduce |  6.5/  90.0 | oops | \n"
-                    "n:1:1 [0] NCCL INFO  AllReduce |  6.5/  90.0 |\n");
+                    "n:1:1 [0] NCCL INFO  AllReduce |  6.5/  90.0 |\n"
+                    "n:1:1 [0] NCCL INFO 24 coll channels, 24 collnet channels, 0 nvls channels\n");
 
   REQUIRE(log.tables.size() == 2);
   CHECK(log.tables[0].nodes == 2);
   CHECK(log.tables[0].algorithms ==
         std::vector<TunedAlgorithm>{{"AllReduce", "RING", "LL", 10, 50}});
+  CHECK(log.tables[0].channels == 0);
+  CHECK(log.tables[1].channels == 24);
   CHECK(log.tables[1].ranks == 2);
   REQUIRE_FALSE(log.tables[1].algorithms.empty());
   CHECK(log.tables[1].algorithms[0].latency_us == 6.5);

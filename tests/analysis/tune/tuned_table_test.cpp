@@ -6,7 +6,7 @@
 
 using namespace ncclprobe;
 using namespace ncclprobe::analysis;
-using analysis::tune::add_estimates;
+using analysis::tune::complete_rows;
 using analysis::tune::tuned_rows;
 
 namespace {
@@ -79,7 +79,7 @@ TEST_CASE("a table made of the rows is read back the same") {
   CHECK(tuning::parse_table(to_text(table), "table") == table);
 }
 
-TEST_CASE("rows get NCCL's estimate of Ring with Simple at both sizes, if its log has it") {
+TEST_CASE("rows get the estimates and the limit of channels that NCCL logs") {
   auto row_of = [](model::Collective collective, int ranks, int nodes) {
     tuning::Row row;
     row.collective = collective;
@@ -96,7 +96,8 @@ TEST_CASE("rows get NCCL's estimate of Ring with Simple at both sizes, if its lo
                     "n:1:1 [0] NCCL INFO   Algorithm   |   Ring |\n"
                     "n:1:1 [0] NCCL INFO   Protocol    |   LL128 | Simple |\n"
                     "n:1:1 [0] NCCL INFO  AllReduce | 20.0/ 200.0 | 30.0/ 250.0 |\n"
-                    "n:1:1 [0] NCCL INFO  AllGather | 20.0/ 0.0 | 10.0/ 500.0 |\n",
+                    "n:1:1 [0] NCCL INFO  AllGather | 20.0/ 0.0 | 10.0/ 500.0 |\n"
+                    "n:1:1 [0] NCCL INFO 12 coll channels, 12 collnet channels, 0 nvls channels\n",
                     nodes);
     return evidence;
   };
@@ -106,7 +107,7 @@ TEST_CASE("rows get NCCL's estimate of Ring with Simple at both sizes, if its lo
   std::vector<tuning::Row> rows{
       row_of(Collective::all_reduce, 8, 1), row_of(Collective::all_gather, 8, 1),
       row_of(Collective::broadcast, 8, 1), row_of(Collective::all_reduce, 4, 1)};
-  add_estimates(rows, companion);
+  complete_rows(rows, companion);
   REQUIRE(rows[0].estimate);
   CHECK(rows[0].estimate->at_min_us == Approx(30 + k_mib / 250e3));
   CHECK(rows[0].estimate->at_max_us == Approx(30 + 4 * k_mib / 250e3));
@@ -114,10 +115,18 @@ TEST_CASE("rows get NCCL's estimate of Ring with Simple at both sizes, if its lo
   CHECK(rows[1].estimate->at_min_us == Approx(10 + k_mib / 500e3));
   CHECK_FALSE(rows[2].estimate); // is not in the table
   CHECK_FALSE(rows[3].estimate); // another communicator
+  CHECK(rows[0].channels == tuning::k_keep_channels);
+
+  rows[0].channels = rows[3].channels = 16;
+  rows[1].channels = 8;
+  complete_rows(rows, companion);
+  CHECK(rows[0].channels == 12); // the communicator has no more
+  CHECK(rows[1].channels == 8);
+  CHECK(rows[3].channels == 16);
 
   companion.evidence = {log_of(2)};
   rows = {row_of(Collective::all_reduce, 8, 2), row_of(Collective::all_gather, 8, 2)};
-  add_estimates(rows, companion);
+  complete_rows(rows, companion);
   CHECK_FALSE(rows[0].estimate); // corrected by what is not in the log
   CHECK(rows[1].estimate);
 }
