@@ -8,6 +8,7 @@
 #include "analysis/report/cell_name.h"
 #include "analysis/report/replay_section.h"
 #include "analysis/report_value/report_writers.h"
+#include "analysis/tune/seen_transport.h"
 #include "analysis/tune/tuning_report.h"
 #include "base/clock.h"
 #include "base/console.h"
@@ -328,6 +329,13 @@ int TuneJob::conclude(const analysis::RunSummary* proof, int exit_code) {
   tuning_.files.insert(tuning_.files.begin(), k_search_file);
   if (proof)
     tuning_.files.emplace_back(k_proof_file);
+  const auto of_default = std::ranges::find(shown_, default_candidate(tuning_.space));
+  if (of_default != shown_.end())
+    if (std::string caution = analysis::tune::unexpected_transport(
+            settings_.transports,
+            companions_[static_cast<std::size_t>(of_default - shown_.begin())]);
+        !caution.empty())
+      tuning_.notes.push_back(std::move(caution));
   if (proof && delivery_) {
     delivery_->judge(*proof);
     for (const analysis::Finding& one : analysis::replay_caution(analysis::RunFigures(*proof)))

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/tune/seen_transport.h"
+
+#include "analysis/proof/nccl_log.h"
+#include "base/error.h"
+
+#include <algorithm>
+#include <set>
+
+namespace ncclprobe::analysis::tune {
+namespace {
+
+using workload::Transport;
+
+struct Expected {
+  std::string_view name;
+  std::string_view in_log; // what NCCL's name of it begins with
+};
+
+// Where NCCL does not log it: no name.
+Expected expected_of(Transport transport) {
+  switch (transport) {
+  case Transport::nvlink:
+    return {"NVLink", "P2P"};
+  case Transport::pcie:
+    return {"PCIe", "P2P"};
+  case Transport::shared_memory:
+    return {"shared memory", "SHM"};
+  case Transport::sockets:
+    return {"sockets", "NET/Socket"};
+  case Transport::infiniband:
+    return {"InfiniBand or RoCE", "NET/IB"};
+  case Transport::gloo:
+  case Transport::synthetic:
+  case Transport::none:
+    break;
+  }
+  return {};
+}
+
+} // namespace
+
+std::string unexpected_transport(const workload::TransportsInUse& expected,
+                                 const model::TrialRecord& companion) {
+  std::set<std::string> seen;
+  for (const model::Evidence& evidence : companion.evidence)
+    for (const ConnectionLine& one : read_nccl_log(evidence.log).connections)
+      seen.insert(one.transport);
+  if (seen.empty())
+    return "";
+  for (Transport transport : {expected.inside_node, expected.between_nodes}) {
+    const Expected one = expected_of(transport);
+    if (one.name.empty() || std::ranges::any_of(seen, [&](const std::string& transport_name) {
+          return transport_name.starts_with(one.in_log);
+        }))
+      continue;
+    return fmt::format("NCCL's log shows connections by {}, and none by {}. The settings that were "
+                       "tried are those for {}; ncclprobe doctor looks for the cause",
+                       fmt::join(seen, ", "), one.name, one.name);
+  }
+  return "";
+}
+
+} // namespace ncclprobe::analysis::tune
