@@ -4,6 +4,7 @@
 #include "analysis/job/gap_causes.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace ncclprobe::analysis::job {
 
@@ -65,6 +66,28 @@ std::optional<GapCauses::Parts> GapCauses::parts(std::uint32_t rank,
   const double copies_ns = covered_ns(gpu.copies, gap);
   return Parts{computing_ns, copies_ns,
                static_cast<double>(measured.gap_ns) - computing_ns - copies_ns};
+}
+
+GapCauses::Division GapCauses::divided(std::uint32_t rank, const GraphOperation& operation,
+                                       const MeasuredOperation& measured, double length_ns,
+                                       double late_ns) const {
+  Division out;
+  double known_ns = 0; // from kernels
+  auto take = [&](const Parts& shares, double longest_ns) {
+    const double all_ns = std::accumulate(shares.begin(), shares.end(), 0.0);
+    if (all_ns <= 0)
+      return;
+    known_ns = std::min(length_ns, longest_ns);
+    for (std::size_t part = 0; part < shares.size(); ++part)
+      out.parts[part] = known_ns * shares[part] / all_ns;
+  };
+  if (const auto own = parts(rank, measured))
+    take(*own, length_ns);
+  else if (const auto usual = usual_.find(operation.slot); usual != usual_.end())
+    take(usual->second, std::accumulate(usual->second.begin(), usual->second.end(), 0.0));
+  out.late_ns = std::min(late_ns, length_ns - known_ns);
+  out.parts[static_cast<std::size_t>(GapCause::computing)] += length_ns - known_ns - out.late_ns;
+  return out;
 }
 
 std::optional<GapCause> GapCauses::cause(std::uint32_t rank, const GraphOperation& operation,

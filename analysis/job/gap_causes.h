@@ -21,13 +21,23 @@ class GapCauses {
 public:
   GapCauses(const StepGraph& graph, const StepModel& model);
 
+  using Parts = std::array<double, 3>; // ns, by GapCause
+
   bool knows_any() const { return knows_any_; }
+  struct Division {
+    Parts parts{};
+    double late_ns = 0; // not in `parts`: by the launches, the host was late
+  };
+  // Divides `length_ns` before an operation: by its kernels. If those of other steps were recorded,
+  // the usual length in their proportions. The launches judge what is longer: `late_ns` of it at
+  // most is the host's, and the rest computing.
+  Division divided(std::uint32_t rank, const GraphOperation& operation,
+                   const MeasuredOperation& measured, double length_ns, double late_ns) const;
   // What fills the part of the gap that exceeds the usual; nothing: its kernels were not recorded.
   std::optional<GapCause> cause(std::uint32_t rank, const GraphOperation& operation,
                                 const MeasuredOperation& measured) const;
 
 private:
-  using Parts = std::array<double, 3>; // ns, by GapCause
   std::optional<Parts> parts(std::uint32_t rank, const MeasuredOperation& measured) const;
 
   const StepGraph& graph_;

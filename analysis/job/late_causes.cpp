@@ -196,6 +196,13 @@ private:
       if (most->second >= k_shown * all)
         main[key] = most->first;
     }
+    for (const auto& [key, sum] : late_by_launches_) {
+      const auto found = main.find(key);
+      const DelayCause cause = found == main.end() ? DelayCause::host : found->second;
+      ShareSum& to = shares_[{key.first, cause, -1}];
+      to.sum.add(sum);
+      to.by_who[key.second] += sum.all;
+    }
     auto move = [&](auto& sums, auto key_of, auto seen_of) {
       for (auto at = sums.begin(); at != sums.end();) {
         const Seen seen = seen_of(at->first);
@@ -270,25 +277,32 @@ private:
           if (own.step <= run.first)
             return false;
           const std::size_t block = blocks.block_of(own.step);
-          auto add = [&](PathCause cause, double length_ns) {
+          auto add = [&](DelayCause cause, double length_ns) {
             if (length_ns == 0)
               return;
-            const bool moves = cause == PathCause::transfer;
+            const bool moves = cause == DelayCause::transfer;
             const int operations = moves ? static_cast<int>(graph_.slots[own.slot].group) : -1;
             ShareSum& to = shares_[{run.kind, cause, operations}];
             to.sum.add(block, blocks.blocks(), length_ns);
             to.by_who[moves ? static_cast<int>(own.communicator) : graph_.ranks[part.rank]] +=
                 length_ns;
           };
-          // What the GPU would have needed all the same is no delay of the host.
           const auto length_ns = static_cast<double>(part.length_ns);
-          if (part.cause == PathCause::host) {
-            const double late_ns = std::min(
-                length_ns, host_late_ns(model_.typical, own, measured[part.rank][part.operation]));
-            add(PathCause::host, late_ns);
-            add(PathCause::computing, length_ns - late_ns);
+          if (part.cause == PathCause::transfer) {
+            add(DelayCause::transfer, length_ns);
           } else {
-            add(part.cause, length_ns);
+            // What the GPU would have needed all the same is no delay of the host.
+            const MeasuredOperation& one = measured[part.rank][part.operation];
+            const double late_ns =
+                part.cause == PathCause::host ? host_late_ns(model_.typical, own, one) : 0;
+            const auto [parts, by_launches_ns] =
+                gaps_.divided(part.rank, own, one, length_ns, late_ns);
+            add(DelayCause::computing, parts[0]);
+            add(DelayCause::copies, parts[1]);
+            add(DelayCause::host, parts[2]);
+            if (by_launches_ns > 0)
+              late_by_launches_[{run.kind, graph_.ranks[part.rank]}].add(block, blocks.blocks(),
+                                                                         by_launches_ns);
           }
           if (part.excess_ns > 0 && path.is_notable(part)) {
             HoldUpSum& to = hold_ups_[{run.kind, origin_of(run, measured, part, alike)}];
@@ -404,9 +418,7 @@ private:
       const auto& [kind, cause, operations] = key;
       PathShare row;
       row.kind = kind;
-      row.cause = cause == PathCause::host       ? DelayCause::host
-                  : cause == PathCause::transfer ? DelayCause::transfer
-                                                 : DelayCause::computing;
+      row.cause = cause;
       row.operations = operations;
       row.time = per_step(kind, sum.sum);
       row.share = out.step_ns[kind] > 0 ? row.time.mean_ns / out.step_ns[kind] : 0;
@@ -481,7 +493,8 @@ private:
   GapCauses gaps_;
   std::vector<signed char> includes_; // by pair of communicators; -1: not asked yet
   std::vector<StepBlocks> blocks_;    // by kind
-  std::map<std::tuple<std::uint32_t, PathCause, int>, ShareSum> shares_; // kind, cause, class
+  std::map<std::tuple<std::uint32_t, DelayCause, int>, ShareSum> shares_; // kind, cause, class
+  std::map<std::pair<std::uint32_t, int>, SumOfBlocks> late_by_launches_; // kind, rank of the job
   std::map<std::pair<std::uint32_t, Seen>, HoldUpSum> hold_ups_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> meetings_;
   std::map<LateKey, LateSum> late_;

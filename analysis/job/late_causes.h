@@ -47,7 +47,7 @@ struct PerStep {
 // A part of the critical path, which leads through all ranks from step to step.
 struct PathShare {
   std::uint32_t kind = 0;                   // of steps
-  DelayCause cause = DelayCause::computing; // or host, transfer
+  DelayCause cause = DelayCause::computing; // or host, copies, transfer
   int operations = -1;                      // of transfers: StepGraph::classes
   PerStep time;
   double share = 0; // of the step

@@ -112,6 +112,15 @@ MadeJob planted(Planted what, Recorded recorded) {
   return job;
 }
 
+// Per step, on the critical path.
+double path_ns(const Found& it, DelayCause cause) {
+  double sum = 0;
+  for (const PathShare& part : it.held_up.path)
+    if (part.cause == cause)
+      sum += part.time.mean_ns;
+  return sum;
+}
+
 Disturbances slow_computing() {
   return {
       .computing_ns = [](int rank, int step) { return rank == 3 && step % 5 == 4 ? 3 * k_ms : 0; }};
@@ -196,6 +205,12 @@ TEST_CASE("Kernels and copies tell what held a rank up; without them its launche
     CHECK(worst(it).seen_by == one.seen_by);
     CHECK(worst(it).steps == 10);
     CHECK(worst(it).excess.mean_ns == Approx(0.6 * k_ms).epsilon(0.1)); // 3 ms, every fifth step
+    CHECK(path_ns(it, one.origin.cause) > 0.55 * k_ms);
+    if (one.recorded != never) { // kernels fill the rest of the time
+      CHECK(path_ns(it, DelayCause::computing) > 4.9 * k_ms);
+      if (one.origin.cause != DelayCause::host)
+        CHECK(path_ns(it, DelayCause::host) < 0.05 * k_ms);
+    }
     if (one.what == Planted::transfer)
       continue;
     REQUIRE(!it.held_up.late.empty());
