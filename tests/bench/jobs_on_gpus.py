@@ -27,7 +27,6 @@ import tempfile
 import time
 
 JOB = pathlib.Path(__file__).with_name("training_job.py")
-RANKS = 2
 # Model, batch. The small batch is bound by its launches. The others are large, because a host that is late by itself hides what is planted.
 MODELS = {"encoder": ("encoder", 48), "small": ("encoder", 2), "vit_l_16": ("vit_l_16", 128), "two_groups": ("two_groups", 48)}
 # With small batches and slow transfers, most communication is exposed. Otherwise most of it is waiting, which differs in each run.
@@ -52,7 +51,7 @@ class Bench:
     def job(self, name, *more, steps=60, batch=None):
         model, usual_batch = MODELS[name]
         batch = batch or usual_batch
-        return ["torchrun", "--standalone", f"--nproc-per-node={RANKS}", str(JOB), "--model", model, "--batch", str(batch),
+        return ["torchrun", "--standalone", f"--nproc-per-node={self.options.ranks}", str(JOB), "--model", model, "--batch", str(batch),
                 "--steps", str(steps), *more]
 
     def run(self, command, **environment):
@@ -119,7 +118,7 @@ def division_of_report(report):
 
 def beside_bare_cupti(bench, name, steps):
     text = bench.run(bench.job(name, steps=steps), CUDA_INJECTION64_PATH=str(bench.options.bare_cupti.resolve()))
-    if len(records_of_bare_cupti(text)) < RANKS:
+    if len(records_of_bare_cupti(text)) < bench.options.ranks:
         raise RuntimeError(f"CUPTI recorded nothing on some rank: {text[:600]}")
     return line_of_job(text)
 
@@ -127,9 +126,10 @@ def beside_bare_cupti(bench, name, steps):
 def cost(bench, name):
     steps = 120
     variants = {"alone": lambda: bench.of_job(bench.job(name, steps=steps)),
-                "record": lambda: bench.record(name, steps=steps)[0],
-                "record --cuda": lambda: bench.record(name, "--cuda", steps=steps)[0],
                 "record --cuda, all steps": lambda: bench.record(name, "--cuda", "--steps", "1000", steps=steps)[0]}
+    if bench.options.ranks > 1: # a single rank's NCCL reports no operations, which make steps
+        variants["record"] = lambda: bench.record(name, steps=steps)[0]
+        variants["record --cuda"] = lambda: bench.record(name, "--cuda", steps=steps)[0]
     if bench.options.bare_cupti:
         variants["CUPTI alone, all steps"] = lambda: beside_bare_cupti(bench, name, steps)
     times = {variant: [] for variant in variants}
@@ -182,7 +182,7 @@ def planted_once(bench, name, plant, causes, **environment):
 
 def replay_times(bench, capture, *more):
     file = bench.folder / "replay.h5"
-    bench.run(["mpirun", "-np", str(RANKS), bench.ncclprobe, "replay", str(capture), "-q", "--repeat", "2", "--proof", "off", "--force",
+    bench.run(["mpirun", "-np", str(bench.options.ranks), bench.ncclprobe, "replay", str(capture), "-q", "--repeat", "2", "--proof", "off", "--force",
                "-o", str(file), *more])
     return json.loads(bench.run([bench.ncclprobe, "report", str(file), "--format", "json"]))
 
@@ -264,7 +264,7 @@ PARTS = {"cost": cost, "split": split, "planted": planted, "link": planted_link,
          "what-if": what_if, "hang": hang}
 
 
-def missing():
+def missing(ranks):
     for program in ("mpirun", "torchrun"):
         if not shutil.which(program):
             return f"{program} is not installed"
@@ -272,7 +272,7 @@ def missing():
         import torch
     except ImportError:
         return "PyTorch is not installed"
-    return "" if torch.cuda.device_count() >= RANKS else f"PyTorch finds {torch.cuda.device_count()} GPUs, and {RANKS} are needed"
+    return "" if torch.cuda.device_count() >= ranks else f"PyTorch finds {torch.cuda.device_count()} GPUs, and {ranks} are needed"
 
 
 def main():
@@ -282,6 +282,7 @@ def main():
     parser.add_argument("--models", default="encoder,vit_l_16", help=f"of {', '.join(MODELS)}")
     parser.add_argument("--bare-cupti", type=pathlib.Path, help="libbare_cupti.so of the benchmarks: 'cost' has what CUPTI itself costs, too")
     parser.add_argument("--plants", default="host,computing,loader,copies", help="of 'planted'")
+    parser.add_argument("--ranks", type=int, default=2, help="1: for 'cost' of kernels on a single GPU")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--timeout", type=float, default=120, help="seconds for one program")
     parser.add_argument("--hang-after", type=float, default=25, help="seconds until the job that hangs is looked at")
@@ -289,7 +290,9 @@ def main():
     options = parser.parse_args()
     if unknown := set(options.plants.split(",")) - {plant.partition(":")[0] for plant in PLANTS}:
         parser.error(f"--plants: there is no {', '.join(sorted(unknown))}")
-    if why := missing():
+    if options.ranks < 2 and options.parts != ["cost"]:
+        parser.error("one rank alone has only 'cost'")
+    if why := missing(options.ranks):
         print(f"skipped: {why}", file=sys.stderr)
         return 77
     failed = False

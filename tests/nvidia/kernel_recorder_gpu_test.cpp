@@ -25,20 +25,30 @@ void keep_words(const std::string& words) {
   said_by_recorder += words + "\n";
 }
 
+contract::ContractSubject one_gpu() {
+  contract::ContractSubject subject;
+  subject.name = "nvidia";
+  subject.make = [](const backend::Options& options) { return nvidia::make_backend(options); };
+  subject.devices = 1;
+  return subject;
+}
+
+std::filesystem::path new_spool() {
+  said_by_recorder.clear();
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / fmt::format("kernels-{}.spool", getpid());
+  std::filesystem::remove(path);
+  return path;
+}
+
 } // namespace
 
 TEST_CASE("the plugin records kernels on a GPU through CUPTI, in windows, on the host's clock") {
   NCCLPROBE_NEEDS_GPUS(1);
   plugin::prepare_kernel_recording();
-  contract::ContractSubject subject;
-  subject.name = "nvidia";
-  subject.make = [](const backend::Options& options) { return nvidia::make_backend(options); };
-  subject.devices = 1;
-  contract::World world(subject, 1);
+  contract::World world(one_gpu(), 1);
   backend::Stream& stream = world.stream(0);
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / fmt::format("kernels-{}.spool", getpid());
-  std::filesystem::remove(path);
+  const std::filesystem::path path = new_spool();
   plugin::Limits limits;
   limits.steps = 1;
   limits.every = 100;
@@ -74,5 +84,34 @@ TEST_CASE("the plugin records kernels on a GPU through CUPTI, in windows, on the
     CHECK(row.duration_ns >= 900'000);
   }
   CHECK(support::rows_in<trace::LossRow>(path).empty());
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("the plugin records the kernels of a CUDA graph that was made before it began") {
+  NCCLPROBE_NEEDS_GPUS(1);
+  plugin::prepare_kernel_recording();
+  contract::World world(one_gpu(), 1);
+  backend::Stream& stream = world.stream(0);
+  const std::vector<backend::Stream*> streams{&stream};
+  auto graph = world.backend().capture(std::span(&streams, 1), [&] {
+    for (int i = 0; i < 3; ++i)
+      stream.spin(1'000'000);
+  });
+  const std::filesystem::path path = new_spool();
+  {
+    plugin::KernelRecorder recorder(0, path, {}, nullptr, keep_words);
+    recorder.follow({true, 0, false});
+    std::this_thread::sleep_for(std::chrono::seconds(1)); // nothing says that CUPTI is ready
+    for (int i = 0; i < 2; ++i)
+      graph->launch();
+    support::wait_until_idle(stream);
+    recorder.follow({true, 1, true});
+  }
+
+  CHECK(said_by_recorder.empty());
+  const auto kernels = support::rows_in<trace::KernelRow>(path);
+  CHECK(kernels.size() == 6);
+  for (const trace::KernelRow& row : kernels)
+    CHECK(row.graph_node != 0);
   std::filesystem::remove(path);
 }
