@@ -114,6 +114,7 @@ def unknown_options(line):
         if "ncclprobe" not in words:
             continue
         words = words[words.index("ncclprobe") + 1:]
+        words = words[:words.index("--")] if "--" in words else words  # the rest is another program's
         command = words[0] if words and not words[0].startswith("-") else "run"
         found += [f"{command} {word}" for word in words if word.startswith("--") and word != "--version"
                   and not re.search(rf"(^|[\s,]){re.escape(word.split('=')[0])}\b", help_of(command))]

@@ -9,13 +9,9 @@
 #include "launch/cli/common/result_folder.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <fstream>
-#include <iterator>
-#include <sstream>
 #include <sys/file.h>
 #include <unistd.h>
 #include <vector>
@@ -24,25 +20,6 @@ namespace ncclprobe::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t k_most_name_bytes = 4096;
-
-// "<pid>.<start time>" of a process: unlike its number, never used again before a reboot.
-std::string lasting_number(pid_t process) {
-  std::ifstream file(fmt::format("/proc/{}/stat", process));
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  // The program's name, in brackets, may contain blanks; the 20th field after it is the start time.
-  std::istringstream fields(text.substr(std::min(text.rfind(')'), text.size())));
-  std::string start;
-  for (int i = 0; i <= 20; ++i)
-    fields >> start;
-  return fmt::format("{}.{}", process, start);
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
 
 std::vector<fs::path> captures_in(const fs::path& folder) {
   std::vector<fs::path> found;
@@ -56,34 +33,57 @@ std::string system_error() {
   return std::strerror(errno);
 }
 
-// The job's name in the folder. Errors: as make_capture_folder()'s.
-Result<void> claim(const fs::path& folder, const std::string& job, base::Overwrite old) {
-  const fs::path file = folder / k_recorded_job;
-  const base::Fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
-  if (!fd)
-    return fail(Errc::io, "cannot write {}: {}", file.string(), system_error());
+// The first line of the folder's file is the job's name. Each other line is a place and who has it.
+std::string line_of(const JobPlace& who) {
+  return fmt::format("{}: {}", who.place, who.process);
+}
+
+bool is_same_job(const std::vector<std::string>& lines, const JobPlace& who) {
+  if (lines.empty())
+    return false;
+  if (who.place.empty())
+    return lines.front() == who.job;
+  if (std::ranges::find(lines, line_of(who)) != lines.end())
+    return true; // torchrun's processes meet elsewhere when they start again
+  return lines.front() == who.job && std::ranges::none_of(lines, [&](const std::string& line) {
+           return line.starts_with(who.place + ": ");
+         });
+}
+
+// Enters this process in the folder's file. Errors: as make_capture_folder()'s.
+Result<void> claim(const fs::path& folder, const JobPlace& who, base::Overwrite old) {
+  const fs::path path = folder / k_recorded_job;
+  const base::Fd file(
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (!file)
+    return fail(Errc::io, "cannot write {}: {}", path.string(), system_error());
   // The processes of a job come here at the same time. Some file systems have no locks: there,
   // nothing but a simultaneous --force can go wrong.
-  (void)::flock(fd.get(), LOCK_EX);
-  std::array<char, k_most_name_bytes> bytes{};
-  const ssize_t got = ::read(fd.get(), bytes.data(), bytes.size());
-  if (got > 0 && std::string_view(bytes.data(), static_cast<std::size_t>(got)) == job)
-    return {};
-  for (const fs::path& capture : captures_in(folder)) {
-    if (old != base::Overwrite::yes)
-      return fail({Errc::invalid_argument,
-                   fmt::format("{} already holds a capture", folder.string()),
-                   "name another folder with -o, or replace the capture with --force"});
-    if (std::error_code trouble; !fs::remove(capture, trouble) && trouble)
-      return fail(Errc::io, "cannot remove {}: {}", capture.string(), trouble.message());
+  (void)::flock(file.get(), LOCK_EX);
+  const std::vector<std::string> lines = base::lines_of(path);
+  std::string added;
+  if (!is_same_job(lines, who)) {
+    for (const fs::path& capture : captures_in(folder)) {
+      if (old != base::Overwrite::yes)
+        return fail({Errc::invalid_argument,
+                     fmt::format("{} already holds a capture", folder.string()),
+                     "name another folder with -o, or replace the capture with --force"});
+      if (std::error_code trouble; !fs::remove(capture, trouble) && trouble)
+        return fail(Errc::io, "cannot remove {}: {}", capture.string(), trouble.message());
+    }
+    if (::ftruncate(file.get(), 0) != 0)
+      return fail(Errc::io, "cannot write {}: {}", path.string(), system_error());
+    added = who.job + "\n";
   }
-  if (::ftruncate(fd.get(), 0) != 0 || ::lseek(fd.get(), 0, SEEK_SET) != 0 ||
-      base::write_all(fd.get(), job) != 0)
-    return fail(Errc::io, "cannot write {}: {}", file.string(), system_error());
+  if (!who.place.empty() &&
+      (!added.empty() || std::ranges::find(lines, line_of(who)) == lines.end()))
+    added += line_of(who) + "\n";
+  if (base::write_all(file.get(), added) != 0)
+    return fail(Errc::io, "cannot write {}: {}", path.string(), system_error());
   return {};
 }
 
-Result<void> link_plugin(const fs::path& folder, const fs::path& library) {
+Result<void> link_plugin(const fs::path& folder, const fs::path& library, const JobPlace& who) {
   const fs::path link = plugin_folder(folder) / library.filename();
   std::error_code trouble;
   fs::create_directory(link.parent_path(), trouble);
@@ -92,7 +92,7 @@ Result<void> link_plugin(const fs::path& folder, const fs::path& library) {
                           trouble.message())
                    : Result<void>();
   // Replaced in one step, because another process of the job may be about to load it.
-  const fs::path made = link.string() + "." + lasting_number(getpid());
+  const fs::path made = fmt::format("{}.{}.{}", link.string(), who.process, getpid());
   fs::create_symlink(library, made, trouble);
   if (!trouble)
     fs::rename(made, link, trouble);
@@ -103,24 +103,7 @@ Result<void> link_plugin(const fs::path& folder, const fs::path& library) {
 
 } // namespace
 
-std::string job_name(const Environment& environment) {
-  auto value = [&](const char* name) {
-    const auto found = environment.find(name);
-    return found == environment.end() ? std::string() : found->second;
-  };
-  if (!value("SLURM_STEP_ID").empty())
-    return fmt::format("slurm {}.{}", value("SLURM_JOB_ID"), value("SLURM_STEP_ID"));
-  for (const char* name : {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"})
-    if (!value(name).empty())
-      return fmt::format("mpi {}", value(name));
-  // Of other launchers, a host's ranks have the parent in common.
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "LOCAL_RANK"})
-    if (!value(name).empty())
-      return fmt::format("launcher {} {}", host_name(), lasting_number(getppid()));
-  return fmt::format("process {} {}", host_name(), lasting_number(getpid()));
-}
-
-Result<fs::path> make_capture_folder(const fs::path& folder, const std::string& job,
+Result<fs::path> make_capture_folder(const fs::path& folder, const JobPlace& who,
                                      const fs::path& library, base::Overwrite old) {
   std::error_code trouble;
   fs::path made = fs::absolute(folder, trouble).lexically_normal();
@@ -130,8 +113,8 @@ Result<fs::path> make_capture_folder(const fs::path& folder, const std::string& 
     return fail({Errc::invalid_argument, fmt::format("the path {} contains : or ;", made.string()),
                  "name another folder: neither can be on a library search path"});
   NCCLPROBE_TRY(make_folder(made));
-  NCCLPROBE_TRY(claim(made, job, old));
-  NCCLPROBE_TRY(link_plugin(made, library));
+  NCCLPROBE_TRY(claim(made, who, old));
+  NCCLPROBE_TRY(link_plugin(made, library, who));
   return made;
 }
 

@@ -4,26 +4,18 @@
 
 #include "base/error.h"
 #include "base/output_file.h"
+#include "launch/cli/record/job_place.h"
 
 #include <filesystem>
-#include <map>
-#include <string>
 
 namespace ncclprobe::cli {
 
-// Variables of a process, by name.
-using Environment = std::map<std::string, std::string>;
-
-// A name of the job that this process belongs to: the same on all processes that one mpirun or srun
-// started, and different for the next job. Without a launcher, the name is this process's own.
-std::string job_name(const Environment& environment);
-
 // Makes a folder ready for the captures of a job; returns its absolute path. All processes of the
-// job may do so, at any time. `library`: the profiler plugin; a link to it is in plugin_folder().
-// Errors: invalid_argument if the folder has captures of another job, unless `old` is yes: then
-// they are removed; io.
+// job may do so, at any time, on all hosts that share the folder. `library`: the profiler plugin; a
+// link to it is in plugin_folder(). Errors: invalid_argument if the folder has captures of another
+// job, unless `old` is yes: then they are removed; io.
 Result<std::filesystem::path> make_capture_folder(const std::filesystem::path& folder,
-                                                  const std::string& job,
+                                                  const JobPlace& who,
                                                   const std::filesystem::path& library,
                                                   base::Overwrite old);
 

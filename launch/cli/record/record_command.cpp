@@ -154,7 +154,8 @@ int verify(const RecordOptions& options, const Environment& environment, const f
            fmt::format("--verify starts whole jobs, and {} says that this is one rank", name),
            "write the launcher after --: ncclprobe record --verify tuned/ -- mpirun ..."});
   auto prepare = [&](const fs::path& folder) -> Result<void> {
-    NCCLPROBE_TRY(make_capture_folder(folder, job_name(environment), library, options.overwrite));
+    NCCLPROBE_TRY(
+        make_capture_folder(folder, job_place(environment, {}), library, options.overwrite));
     return {};
   };
   auto become_recorded = [&](const fs::path& folder, std::vector<std::string> command) {
@@ -177,8 +178,8 @@ int record_command(const fs::path& program_folder, const Environment& environmen
     return give_up(alone.error());
   if (options.verify)
     return verify(options, environment, *library);
-  const auto folder =
-      make_capture_folder(options.folder, job_name(environment), *library, options.overwrite);
+  const auto folder = make_capture_folder(options.folder, job_place(environment, options.command),
+                                          *library, options.overwrite);
   if (!folder)
     return give_up(folder.error());
   const std::vector<model::Setting> all = variables(options, environment, *folder);

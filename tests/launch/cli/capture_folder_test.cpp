@@ -10,29 +10,12 @@
 using namespace ncclprobe;
 using namespace ncclprobe::cli;
 
-TEST_CASE("the processes of one launch have one job name, and the next launch has another") {
-  struct Case {
-    Environment first, second, other;
-  };
-  for (const Case& one :
-       {Case{{{"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "0"}},
-             {{"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "1"}},
-             {{"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "1"}, {"SLURM_PROCID", "0"}}},
-        Case{{{"PMIX_NAMESPACE", "a"}, {"PMIX_RANK", "0"}},
-             {{"PMIX_NAMESPACE", "a"}, {"PMIX_RANK", "1"}},
-             {{"PMIX_NAMESPACE", "b"}, {"PMIX_RANK", "0"}}},
-        Case{{{"PMI_RANK", "0"}}, {{"PMI_RANK", "1"}}, {}}}) {
-    CHECK(job_name(one.first) == job_name(one.second));
-    CHECK(job_name(one.first) != job_name(one.other));
-  }
-}
-
 TEST_CASE("a folder takes all processes of a job, and keeps its captures from the next job") {
   const PrivateFolder scratch;
   const std::filesystem::path folder = scratch.path() / "a/job/", capture = folder / "x.spool";
   const std::filesystem::path library = "/opt/libncclprobe-profiler.so";
   auto made = [&](const char* job, base::Overwrite old = base::Overwrite::no) {
-    return make_capture_folder(folder, job, library, old);
+    return make_capture_folder(folder, {job, "", "1.1"}, library, old);
   };
 
   REQUIRE(made("one").value_or("") == scratch.path() / "a/job");
@@ -48,4 +31,35 @@ TEST_CASE("a folder takes all processes of a job, and keeps its captures from th
   std::ofstream(capture) << "x";
   CHECK(made("two", base::Overwrite::yes)); // another process of that job
   CHECK(std::filesystem::exists(capture));
+}
+
+TEST_CASE("two hosts share a folder until one of them has another launcher") {
+  const PrivateFolder scratch;
+  const std::filesystem::path folder = scratch.path() / "job", capture = folder / "x.spool";
+  auto made = [&](JobPlace who, base::Overwrite old = base::Overwrite::no) {
+    return make_capture_folder(folder, who, "/opt/libncclprobe-profiler.so", old).has_value();
+  };
+  const JobPlace alpha{"torchrun 7", "host alpha", "alpha 10.1"};
+  const JobPlace beta{"torchrun 7", "host beta", "beta 20.1"};
+  JobPlace moved = beta, next = alpha, stranger = beta;
+  moved.job = "torchrun elsewhere:1"; // torchrun has started its processes again
+  next.process = "alpha 11.1";
+  stranger.job = "torchrun 8";
+  stranger.process = "beta 21.1";
+
+  REQUIRE(made(alpha));
+  std::ofstream(capture) << "x";
+  CHECK(made(beta));
+  CHECK(made(beta, base::Overwrite::yes));
+  CHECK(made(alpha, base::Overwrite::yes)); // another rank of that host
+  CHECK(made(moved, base::Overwrite::yes));
+  REQUIRE(std::filesystem::exists(capture));
+  CHECK_FALSE(made(next));
+  CHECK_FALSE(made(stranger));
+  REQUIRE(std::filesystem::exists(capture));
+  CHECK(made(next, base::Overwrite::yes));
+  CHECK_FALSE(std::filesystem::exists(capture));
+  std::ofstream(capture) << "x";
+  CHECK(made(stranger = {"torchrun 7", "host beta", "beta 21.1"}, base::Overwrite::yes));
+  CHECK(std::filesystem::exists(capture)); // now it belongs to the next job
 }

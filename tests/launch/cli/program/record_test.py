@@ -22,7 +22,7 @@ LIBRARY = "libncclprobe-profiler.so"
 PROGRAM = r"""
 import ctypes as c, os, signal, sys, time
 ranks, count, rest, end = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
-rank = int(os.environ.get("OMPI_COMM_WORLD_RANK", "0"))
+rank = int(os.environ.get("PLAYED_RANK", os.environ.get("OMPI_COMM_WORLD_RANK", "0")))
 """ + PLUGIN + r"""
 def now():
     return c.c_uint64(time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW))
@@ -45,6 +45,12 @@ sys.exit(int(end))
 """
 
 
+def on_host(name, **variables):
+    """Starts a command with the name of another host, and as a launcher's child that gets these variables."""
+    return ["unshare", "--uts", "sh", "-c", 'hostname "$0" && "$@"; exit $?', name, "env",
+            *(f"{key}={value}" for key, value in variables.items())]
+
+
 class Record(ProgramTest):
     def setUp(self):
         super().setUp()
@@ -55,6 +61,10 @@ class Record(ProgramTest):
         arguments = [str(one) for one in (ranks, count, rest, end)]
         return self.run_program("record", *options, "--", sys.executable, str(self.program), *arguments,
                                 launcher=launcher, **environment)
+
+    def need_host_names(self):
+        if subprocess.run(on_host("alpha") + ["true"], capture_output=True).returncode != 0:
+            self.skipTest("a process cannot get a host name of its own here: it takes root (CAP_SYS_ADMIN)")
 
     def operations(self, folder="job"):
         """Collectives that each rank launched, by rank."""
@@ -102,6 +112,44 @@ class Record(ProgramTest):
         self.assertEqual(launched(code=0).count("recording"), 1)
         self.assertIn("already holds a capture", launched(code=2))
         launched("--force", code=0)
+
+    def test_two_hosts_share_a_folder_that_their_next_job_does_not_overwrite(self):
+        self.need_host_names()
+        meeting = {"MASTER_ADDR": "alpha", "MASTER_PORT": "29500"}
+
+        def torchruns_rank(rank):
+            return {**meeting, "RANK": str(rank), "LOCAL_RANK": "0", "TORCHELASTIC_RUN_ID": "none"}
+
+        def mpich_rank(rank):
+            return {"PMI_RANK": str(rank), "PMI_SIZE": "2", "MPI_LOCALRANKID": "0"}
+
+        def plain_rank(rank):
+            return {**meeting, "RANK": str(rank), "WORLD_SIZE": "2"}
+
+        for name, variables in (("torchrun", torchruns_rank), ("mpich", mpich_rank), ("plain", plain_rank)):
+            for options in ((), ("--force",)):
+                with self.subTest(name, options=options):
+                    folder = f"{name}{len(options)}"
+                    for rank, host in enumerate(("alpha", "beta")):
+                        done = self.job("-o", folder, *options, ranks=2, launcher=on_host(host, **variables(rank)),
+                                        PLAYED_RANK=str(rank))
+                        self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertEqual(self.operations(folder), {0: 3, 1: 3})
+                    again = self.job("-o", folder, launcher=on_host("alpha", **variables(0)))
+                    self.assertIn("already holds a capture", again.stderr)
+                    self.assertEqual(self.operations(folder), {0: 3, 1: 3})
+
+    def test_a_torchrun_on_each_of_two_hosts_is_one_job(self):
+        self.need_host_names()
+        script = self.folder / "torchrun"
+        script.write_text('#!/bin/sh\nshift 2; exec "$@"\n')
+        script.chmod(0o755)
+        for rank, host in enumerate(("alpha", "beta")):
+            done = self.run_program("record", "--force", "--", str(script), "--rdzv-id=7", "--rdzv-endpoint=alpha:29500", sys.executable,
+                                    str(self.program), "2", "3", "0", "0", launcher=on_host(host),
+                                    PLAYED_RANK=str(rank))
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.operations(), {0: 3, 1: 3})
 
     def test_limits_reach_the_plugin_and_the_report(self):
         self.assertEqual(self.job("--for", "100ms", count=300, rest=0.001).returncode, 0)
