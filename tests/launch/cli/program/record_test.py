@@ -13,7 +13,7 @@ import sys
 import unittest
 
 from played_nccl import PLUGIN
-from program_test_case import BIN, ProgramTest, mpirun, read_json
+from program_test_case import BIN, SCHEMAS, ProgramTest, mpirun, read_json
 
 LIBRARY = "libncclprobe-profiler.so"
 
@@ -258,6 +258,17 @@ class Record(ProgramTest):
         self.assertEqual(first, "/usr/lib")
         self.assertEqual(os.listdir(ours), [LIBRARY])
         self.assertTrue(os.path.samefile(f"{ours}/{LIBRARY}", BIN / f"../lib/{LIBRARY}"))
+
+    def test_help_and_page_have_the_same_recipe_for_containers(self):
+        def words(text):
+            return text.replace("\\\n", " ").split()
+
+        page = (SCHEMAS.parent / "traces.md").read_text()
+        recipes = [part.partition("```")[0] for part in page.split("<!-- not run: a container -->\n```sh\n")[1:]]
+        self.assertEqual(len(recipes), 2)
+        wanted = " ".join(words(self.run_program("record", "--help").stdout))
+        for recipe in recipes:
+            self.assertIn(" ".join(words(recipe)), wanted)
 
     def test_kernels_are_asked_for_by_variables_too(self):
         def variables(*options, **environment):
