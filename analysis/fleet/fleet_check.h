@@ -48,10 +48,25 @@ struct Meeting {
   bool broken() const { return times_ns.empty(); }
 };
 
-// A node whose own process crashed, or whose supervisor went silent. It is not measured again.
+// Why a node or a link is not good, for programs. Documented in docs/fleet.md.
+enum class Reason {
+  none,           // it is good
+  slow,           // all of its paths
+  slow_rails,     // only some of its rails
+  crashed,        // its worker
+  no_answer,      // its supervisor went silent
+  other_ranks,    // it has another number of ranks than most nodes
+  never_finished, // with any partner
+  not_finished,   // some measurements did not finish
+  not_measured,   // never
+  not_decided,    // too noisy, or the rounds are over
+};
+
+// A node that is not measured again.
 struct Fault {
   int node = 0;
   int round = 0;
+  Reason reason = Reason::crashed;
   std::string what;
 };
 
@@ -81,8 +96,9 @@ struct NodeVerdict {
   Standing standing = Standing::undecided;
   std::vector<PathVerdict> paths;
   std::vector<int> bad_rails; // only some of them; empty: not a matter of rails
-  std::string fault;          // why it failed
-  int broken = 0;             // meetings that did not finish
+  Reason fault_reason = Reason::none;
+  std::string fault; // why it failed
+  int broken = 0;    // meetings that did not finish
 };
 
 // A pair whose members are both fine with others.

@@ -67,6 +67,30 @@ std::string reason_of(const LinkVerdict& link) {
          (link.rail ? fmt::format(", rail {}", *link.rail) : "");
 }
 
+Reason reason_id_of(const LinkVerdict& link) {
+  if (!link.estimate)
+    return Reason::not_finished;
+  return link.standing == Standing::undecided ? Reason::not_decided
+         : link.rail                          ? Reason::slow_rails
+                                              : Reason::slow;
+}
+
+Reason reason_id_of(const NodeVerdict& node) {
+  switch (node.standing) {
+  case Standing::good:
+    return Reason::none;
+  case Standing::failed:
+    return node.fault_reason;
+  case Standing::bad:
+    return node.bad_rails.empty() ? Reason::slow : Reason::slow_rails;
+  case Standing::undecided:
+    break;
+  }
+  return node.broken > 0         ? Reason::not_finished
+         : !shown_estimate(node) ? Reason::not_measured
+                                 : Reason::not_decided;
+}
+
 std::vector<int> nodes_with(const Checked& checked, Standing standing) {
   std::vector<int> nodes;
   for (int node = 0; node < checked.options.nodes; ++node)
@@ -261,6 +285,7 @@ TablePtr node_table(const Checked& checked) {
   table.add("slow", estimated(&SpeedEstimate::slow));
   table.add("measurements", estimated(&SpeedEstimate::meetings));
   table.add("rails", [](const NodeRow& row) { return row.verdict->bad_rails; }).nested();
+  table.add("reason_id", [](const NodeRow& row) { return reason_id_of(*row.verdict); });
   table.add("reason", &NodeRow::reason);
   return table.table();
 }
@@ -278,6 +303,7 @@ TablePtr link_table(const Checked& checked) {
   table.add("ratio", [](const LinkVerdict& row) {
     return row.estimate ? std::optional(six_digits(row.estimate->ratio)) : std::nullopt;
   });
+  table.add("reason_id", [](const LinkVerdict& row) { return reason_id_of(row); });
   table.add("reason", [](const LinkVerdict& row) { return reason_of(row); });
   return table.table();
 }

@@ -22,11 +22,11 @@ constexpr double k_centre_errors = 3;
 class Failures {
 public:
   Failures(const CheckOptions& options, const History& history)
-      : history_(history), what_(static_cast<std::size_t>(options.nodes)),
+      : history_(history), faults_(static_cast<std::size_t>(options.nodes)),
         out_(static_cast<std::size_t>(options.nodes), false),
         last_measured_(static_cast<std::size_t>(options.nodes), -1) {
     for (const Fault& one : history.faults)
-      fail(one.node, one.what);
+      fail(one);
     for (const Meeting& one : history.meetings)
       if (!one.broken())
         for (int node : one.nodes)
@@ -36,7 +36,7 @@ public:
   }
 
   const std::vector<bool>& out() const { return out_; }
-  const std::string& what(int node) const { return what_[at(node)]; }
+  const Fault& fault(int node) const { return faults_[at(node)]; }
   // It broke, nobody else is to blame, and nothing went well since.
   bool doubtful(int node) const {
     return std::ranges::any_of(history_.meetings, [&](const Meeting& one) {
@@ -61,9 +61,9 @@ public:
 private:
   static std::size_t at(int node) { return static_cast<std::size_t>(node); }
 
-  void fail(int node, const std::string& what) {
-    out_[at(node)] = true;
-    what_[at(node)] = what;
+  void fail(const Fault& fault) {
+    out_[at(fault.node)] = true;
+    faults_[at(fault.node)] = fault;
   }
 
   // A broken meeting of this node without another one that failed.
@@ -84,13 +84,13 @@ private:
     const auto most = std::ranges::max_element(partners, {}, &std::set<Group>::size);
     if (most == partners.end() || most->size() < k_partners_to_fail)
       return false;
-    fail(static_cast<int>(most - partners.begin()),
-         "did not finish with any of " + std::to_string(most->size()) + " partners");
+    fail({static_cast<int>(most - partners.begin()), history_.rounds, Reason::never_finished,
+          "did not finish with any of " + std::to_string(most->size()) + " partners"});
     return true;
   }
 
   const History& history_;
-  std::vector<std::string> what_;
+  std::vector<Fault> faults_; // of the nodes that are out
   std::vector<bool> out_;
   std::vector<int> last_measured_; // round; -1: never
 };
@@ -179,10 +179,12 @@ Judgement judge(const CheckOptions& options, const History& history) {
       one.paths.push_back(path.verdict(node));
     one.bad_rails = bad_rails_of(options, one);
     one.broken = failures.broken(node);
-    one.fault = failures.what(node);
-    one.standing = failures.out()[static_cast<std::size_t>(node)] ? Standing::failed
-                   : failures.doubtful(node)                      ? Standing::undecided
-                                                                  : together(one.paths);
+    const bool out = failures.out()[static_cast<std::size_t>(node)];
+    one.fault_reason = out ? failures.fault(node).reason : Reason::none;
+    one.fault = failures.fault(node).what;
+    one.standing = out                       ? Standing::failed
+                   : failures.doubtful(node) ? Standing::undecided
+                                             : together(one.paths);
   }
   for (const auto& [first, second] : failures.links())
     judgement.links.push_back({first, second, std::nullopt, Standing::bad, std::nullopt});

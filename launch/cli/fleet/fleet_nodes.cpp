@@ -74,7 +74,7 @@ base::Result<FleetNodes> fleet_nodes(const std::vector<std::string>& hosts,
   for (int node = 0; node < nodes.count(); ++node)
     if (const std::size_t own = nodes.ranks[static_cast<std::size_t>(node)].size(); own != usual)
       nodes.faults.push_back(
-          {node, 0,
+          {node, 0, analysis::fleet::Reason::other_ranks,
            fmt::format("has {}, most nodes have {}", base::count_of(own, "rank", "ranks"), usual)});
   return nodes;
 }

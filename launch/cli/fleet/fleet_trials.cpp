@@ -14,9 +14,9 @@
 namespace ncclprobe::cli {
 namespace {
 
-using analysis::fleet::Fault;
 using analysis::fleet::Group;
 using analysis::fleet::Meeting;
+using analysis::fleet::Reason;
 
 constexpr std::size_t k_longest_reason = 160;
 
@@ -148,16 +148,16 @@ FleetFailure fleet_failure(const FleetNodes& nodes, const model::TrialRecord& tr
   for (const model::WorkerRecord& worker : trial.workers)
     for (const int rank : worker.ranks)
       reported.insert(nodes.node_of(rank));
-  auto add_fault = [&](int node, std::string what) {
+  auto add_fault = [&](int node, Reason reason, std::string what) {
     if (out.insert(node).second)
-      failure.faults.push_back({node, round, std::move(what)});
+      failure.faults.push_back({node, round, reason, std::move(what)});
   };
   for (const Group& group : groups)
     for (const int node : group)
       if (!reported.empty() && !reported.contains(node))
-        add_fault(node, "its supervisor no longer answers");
+        add_fault(node, Reason::no_answer, "its supervisor no longer answers");
       else if (trial.outcome.kind == model::OutcomeKind::crashed && blamed.contains(node))
-        add_fault(node, short_reason(trial.outcome.reason));
+        add_fault(node, Reason::crashed, short_reason(trial.outcome.reason));
   for (const Group& group : groups)
     if (!has_any(group, out))
       (out.empty() && has_any(group, blamed) ? failure.blamed : failure.others).push_back(group);

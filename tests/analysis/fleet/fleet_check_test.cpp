@@ -77,7 +77,7 @@ private:
     for (const int node : group)
       if (const auto found = fleet_.crashing.find(node);
           found != fleet_.crashing.end() && found->second == history.rounds) {
-        history.faults.push_back({node, history.rounds, "signal 9 (Killed)"});
+        history.faults.push_back({node, history.rounds, Reason::crashed, "signal 9 (Killed)"});
         return;
       }
     if (std::ranges::none_of(group, [&](int node) { return fleet_.hanging.contains(node); }))

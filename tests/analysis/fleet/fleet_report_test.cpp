@@ -8,7 +8,10 @@
 #include "support/golden.h"
 #include "support/json_schema.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
+#include <map>
 
 using namespace ncclprobe::analysis;
 using namespace ncclprobe::analysis::fleet;
@@ -50,7 +53,10 @@ void make_bad(Checked& checked, int node, int rail) {
 
 void make_failed(Checked& checked, int node) {
   NodeVerdict& one = checked.judgement.nodes[static_cast<std::size_t>(node)];
-  one = {.standing = Standing::failed, .paths = one.paths, .fault = "its worker's end: signal 9"};
+  one = {.standing = Standing::failed,
+         .paths = one.paths,
+         .fault_reason = Reason::crashed,
+         .fault = "its worker's end: signal 9"};
 }
 
 // All kinds of results.
@@ -115,6 +121,33 @@ TEST_CASE("Good nodes are counted, and a check of 1,000 fits a screen, however m
   CHECK(names_any(bad));
 }
 
+TEST_CASE("Programs get the reason as a word") {
+  Checked checked = bad_check();
+  checked.judgement.nodes[7].standing = Standing::bad; // on all rails
+  checked.judgement.nodes[8] = {.standing = Standing::undecided,
+                                .paths = std::vector<PathVerdict>(9)};
+  checked.judgement.nodes[9].standing = Standing::undecided;
+  checked.judgement.links.push_back(
+      {10, 11, 2, Standing::bad, SpeedEstimate{0.5, {0.48, 0.52}, 3, 3}});
+  checked.judgement.links.push_back(
+      {12, 13, std::nullopt, Standing::undecided, SpeedEstimate{0.9, {0.7, 1.1}, 1, 3}});
+
+  const auto document = nlohmann::json::parse(written(fleet_report(checked), Format::json));
+
+  for (const auto& [node, reason] : std::map<std::size_t, const char*>{{0, "none"},
+                                                                       {2, "not_finished"},
+                                                                       {4, "crashed"},
+                                                                       {7, "slow"},
+                                                                       {8, "not_measured"},
+                                                                       {9, "not_decided"},
+                                                                       {17, "slow_rails"}})
+    CHECK(document["nodes"][node]["reason_id"] == reason);
+  std::vector<std::string> links;
+  for (const auto& link : document["links"])
+    links.push_back(link["reason_id"]);
+  CHECK(links == std::vector<std::string>{"slow", "not_finished", "slow_rails", "not_decided"});
+}
+
 TEST_CASE("CSV has a row for each node") {
   std::string csv;
   write_csv(fleet_report(bad_check()), [&](std::string_view piece) { csv += piece; });
@@ -128,6 +161,7 @@ TEST_CASE("The JSON of a fleet check has the fields and types of its schema") {
   JsonSchema schema;
   schema.add_names("severity", Severity{});
   schema.add_names("state", Standing{});
+  schema.add_names("reason_id", Reason{});
   Checked never = check_of(4);
   for (NodeVerdict& node : never.judgement.nodes)
     node = {.standing = Standing::undecided, .paths = std::vector<PathVerdict>(9)};

@@ -28,6 +28,8 @@ class Fleet(ProgramTest):
         by_name = {one["node"].split("/")[1]: one for one in report["nodes"]}
         self.assertAlmostEqual(by_name["rank 5"]["ratio"], 0.7, delta=0.03)
         self.assertEqual(by_name["rank 5"]["slow"], by_name["rank 5"]["measurements"])
+        self.assertEqual({name: one["reason_id"] for name, one in by_name.items() if one["reason_id"] != "none"},
+                         {"rank 5": "slow", "rank 2": "crashed", "rank 6": "never_finished"})
         self.assertIn("signal 6", by_name["rank 2"]["reason"])
         self.assertIn("did not finish with any of 2 partners", by_name["rank 6"]["reason"])
         self.assertEqual(report["why_incomplete"], "")
