@@ -3,11 +3,12 @@
 
 """A recorded job whose times are known is replayed."""
 
+import shutil
 import sys
 import unittest
 
 from played_nccl import PLUGIN
-from program_test_case import ProgramTest, mpirun, read_json
+from program_test_case import BIN, ProgramTest, mpirun, read_json
 
 MS = 1_000_000
 STEPS = 40
@@ -45,8 +46,9 @@ class Replay(ProgramTest):
         done = self.run_program("record", "--", sys.executable, str(program), launcher=mpirun(2))
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def replay(self, *options, code=0):
-        done = self.run_program("replay", "job", "--format", "json", "-o", "replay.h5", "--force", *options, timeout=300)
+    def replay(self, *options, code=0, **environment):
+        done = self.run_program("replay", "job", "--format", "json", "-o", "replay.h5", "--force", *options, timeout=300,
+                                **environment)
         self.assertEqual(done.returncode, code, done.stderr)
         return read_json(done.stdout) if code == 0 else done.stderr
 
@@ -77,6 +79,41 @@ class Replay(ProgramTest):
         self.assertAlmostEqual(step["replayed_ns"] / planted, 1, delta=0.02)
         found = {one["id"]: one["values"] for one in report["findings"]}
         self.assertAlmostEqual(found["verdict_of_replay"]["step_percent"], 100 * (step["ratio"] - 1), delta=0.1)
+
+    def test_libraries_are_compared_on_a_replay_which_can_be_traced(self):
+        variable = b"NCCLPROBE_SYNTHETIC_ALPHA_NS"
+        slow = self.folder / "slow"
+        shutil.copy(BIN / "ncclprobe-worker", slow)
+        slow.write_bytes(slow.read_bytes().replace(variable, variable.replace(b"ALPHA", b"OMEGA")))
+        report = self.replay("--backend", "synthetic", "--ranks", "2", "--repeat", "5", "--trace", "kernels",
+                             "--compare-library", f"worker={slow}", NCCLPROBE_SYNTHETIC_OMEGA_NS="900000")
+
+        # The step and its communication are slower, its computing is not.
+        (compared,) = report["verdicts"]["settings"]
+        self.assertEqual(compared["setting"], f"worker={slow}")
+        self.assertEqual((compared["worse"], compared["no_difference"], compared["cells"]), (2, 1, 3))
+        done = self.run_program("report", "replay.h5", "--timeline", "--format", "json")
+        traced = read_json(done.stdout)
+        self.assertIn("of replay.h5, level kernels", traced["timeline"])
+        for rank in traced["ranks"]:
+            (whole,) = [cell for cell in rank["cells"] if "parts=all" in cell["name"]]
+            self.assertAlmostEqual(whole["compute_ns"] / whole["steps"], (FIRST_MS + SECOND_MS) * MS, delta=1000)
+            self.assertGreater(whole["exposed_transfer_ns"], 0)
+
+    def test_settings_are_tuned_for_a_recorded_job(self):
+        done = self.run_program("tune", "--for", "job/", "--backend", "synthetic", "--ranks", "2", "--seed", "2",
+                                "--min-gain", "0.1%", "--budget", "5m", "--format", "json", timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = read_json(done.stdout)
+        targets = {one["target"]: one for one in found["targets"]}
+        self.assertEqual(list(targets), ["replay of job, 2 ranks", "all_reduce 1M", "all_gather 512K"])
+        step = targets["replay of job, 2 ranks"]
+        self.assertTrue(found["recommended"], found)
+        self.assertTrue(step["proven"])
+        # Computing, which is nearly all of the step, stays.
+        self.assertGreater(step["interval"][0], 1.001)
+        self.assertLess(step["interval"][1], 1.01)
+        self.assertIn("settings.sh", [path.name for path in (self.folder / "tuned").iterdir()])
 
     def test_what_cannot_be_replayed_is_refused(self):
         for options, words in ((["--captured-ranks", "0,5"], "rank 5 was not captured"),
