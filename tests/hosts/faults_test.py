@@ -3,6 +3,8 @@
 
 """What goes wrong between hosts: what the doctor says of it, and what a run makes of it."""
 
+import csv
+import io
 import itertools
 import json
 import time
@@ -136,6 +138,14 @@ class AHostThatIsCutOff(HostsTest):
         self.assertIn("no report from the supervisors of ranks 2,3 on beta", report)
         self.assertIn("did not finish all_reduce 4M f32 within 5 s", report)
 
+        # Its trials last longer than their deadline. With the host back, both end there.
+        self.hosts["beta"].start_again()
+        resumed = self.run_program("run", "--resume", "/tmp/home/lost.h5", "--retry-failed")
+        self.assertEqual(resumed.returncode, 4, resumed.stderr)
+        self.assertNotIn("no longer answer", resumed.stderr)
+        self.assertIn("[2/2] default", resumed.stderr)
+        self.assertEqual(resumed.stderr.count("did not finish all_reduce 4M f32 within 5 s"), 2, resumed.stderr)
+
 
 class HostsThatDoNotHearEachOther(HostsTest):
     def test_the_start_is_given_up_and_says_who_did_not_answer(self):
@@ -151,7 +161,7 @@ class HostsThatDoNotHearEachOther(HostsTest):
 class AHostThatDies(HostsTest):
     def test_the_run_ends_and_what_was_finished_is_kept(self):
         run_file = "/tmp/home/killed.h5"
-        program = self.start_program("run", *SMALL, "--repeat", "1000", "--output", run_file)
+        program = self.start_program("run", *SMALL, "--repeat", "40", "--output", run_file)
         self.wait_until(lambda: int(self.hosts["alpha"].shell(f"ls {run_file}.parts 2>/dev/null | wc -l")) > 3,
                         what="finished trials")
         self.hosts["beta"].end()
@@ -159,6 +169,22 @@ class AHostThatDies(HostsTest):
         report = self.local("alpha", "report", run_file)
         self.assertIn("unfinished: ", " ".join(report.split()))
         self.wait_until(lambda: self.workers("alpha") == 0, what="the end of the workers on alpha")
+
+        finished = self.times_of_trials(run_file)
+        self.assertGreater(len(finished), 1)
+        self.hosts["beta"].start_again()
+        done = self.succeed("run", "--resume", run_file, "--retry-failed", timeout=120)
+        self.assertIn("40: all ok", done.stdout)
+        after = self.times_of_trials(run_file)
+        self.assertEqual(len(after), 40)
+        self.assertEqual({trial: after[trial] for trial in finished}, finished)
+
+    def times_of_trials(self, run_file):
+        """Of each trial that succeeded, the rows of its cells."""
+        rows = {}
+        for row in csv.DictReader(io.StringIO(self.local("alpha", "report", run_file, "--format", "csv"))):
+            rows.setdefault(int(row["trial"]), []).append(row)
+        return {trial: cells for trial, cells in rows.items() if {cell["outcome"] for cell in cells} == {"ok"}}
 
 
 class MoreOfTwoHosts(HostsTest):

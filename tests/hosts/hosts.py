@@ -106,6 +106,15 @@ class Host:
             self.keeper.kill()
             self.keeper.wait()
 
+    def start_again(self):
+        """After its end, with a new boot id and an empty /tmp."""
+        for network in range(len(self.addresses)):  # the kernel may not have removed them yet
+            subprocess.run(["nsenter", f"--target={self.hosts.switch.pid}", "--net", "ip", "link", "del", f"{self.name}{network}"],
+                           capture_output=True)
+        self.start()
+        self.hosts.wait_for_namespaces()
+        self.connect()
+
 
 def run_ip(process, commands):
     subprocess.run(["nsenter", f"--target={process}", "--net", "ip", "-batch", "-"], input="\n".join(commands) + "\n",

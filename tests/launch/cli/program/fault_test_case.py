@@ -20,6 +20,7 @@ FINISHED = "all finished trials; the rest runs with `--resume`"
 WHOLE = "the whole run"
 OTHER_CELLS = "the other cells"
 NOTHING = "nothing"
+CANNOT_RESUME, ALL_FAILED = 2, 4  # exit codes
 
 
 def fault(name, happens, said, code, kept, slow=False):
@@ -45,6 +46,7 @@ def elsewhere(name, happens, said, kept, test):
 
 class FaultTest(ProgramTest):
     trials = 3
+    anew = []  # a run without the fault
 
     def setUp(self):
         super().setUp()
@@ -60,21 +62,39 @@ class FaultTest(ProgramTest):
         self.assertNotIn("bug in ncclprobe", text)
         self.wait_until(lambda: not self.processes(), 15, "no process left")
         if row.kept == NOTHING:
-            return
-        if row.kept == OTHER_CELLS:
-            outcomes = [cell["outcome"] == "ok" for cell in self.report()]
-            self.assertTrue(any(outcomes) and not all(outcomes), outcomes)
-            return
-        before = self.finished()
-        self.assertGreaterEqual(len(before), 1)
-        resumed = self.run_program("--resume", str(self.run_file), "--retry-failed", *self.again, launcher=self.launcher)
-        self.assertEqual(resumed.returncode, row.code if row.kept == WHOLE else 0, resumed.stdout + resumed.stderr)
-        after = self.finished()
-        self.assertEqual({trial: after[trial] for trial in before}, before)
-        if row.kept != WHOLE:
-            self.assertEqual(sorted(after), list(range(self.trials)))
+            self.start_anew(row)
+        elif row.kept == OTHER_CELLS:
+            self.resume_without_some_cells(row)
+        else:
+            before = self.finished()
+            self.assertGreaterEqual(len(before), 1)
+            self.resume(row.code if row.kept == WHOLE else 0)
+            after = self.finished()
+            self.assertEqual({trial: after[trial] for trial in before}, before)
+            if row.kept != WHOLE:
+                self.assertEqual(sorted(after), list(range(self.trials)))
         self.assertEqual(self.processes(), [])
         self.assertEqual([path.name for path in self.place.glob("run*")], ["run.h5"])
+
+    def resume(self, code):
+        done = self.run_program("--resume", str(self.run_file), "--retry-failed", *self.again, launcher=self.launcher)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertNotIn("bug in ncclprobe", done.stdout + done.stderr)
+
+    def start_anew(self, row):
+        """There is nothing to resume, or the fault is still there. Once it is gone, the file can be replaced."""
+        self.resume(row.code if row.code == ALL_FAILED else CANNOT_RESUME)
+        done = self.run_program(*self.anew, "--output", str(self.run_file), "--force")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(sorted(self.finished()), list(range(self.trials)))
+
+    def resume_without_some_cells(self, row):
+        """What was impossible is not tried again."""
+        before = self.report()
+        outcomes = [cell["outcome"] == "ok" for cell in before]
+        self.assertTrue(any(outcomes) and not all(outcomes), outcomes)
+        self.resume(row.code)
+        self.assertEqual(self.report(), before)
 
     def finished(self):
         failed = {one["trial"] for one in self.report("json")["problems"]}

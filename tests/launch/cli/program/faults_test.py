@@ -29,6 +29,8 @@ MANY = [*REPEATED, "6"]
 class CpuFaultTest(FaultTest):
     """Faults on the CPU backend, or between trials that take no time."""
 
+    anew = MANY
+
     def with_worker(self, worker, how="yes", *arguments, **more):
         """A run of three trials. In the last one a worker does one thing wrong, once."""
         self.again = ["--compare-library", f"worker={WORKERS / worker}"]
@@ -109,6 +111,10 @@ class Worker(CpuFaultTest):
     @fault("a worker leaves without its results", "the same, whatever its exit code", "between cells: ended with exit 0", 3, OTHERS)
     def test_leaves(self):
         return self.with_worker("exit_without_done")
+
+    @fault("a worker hangs before it says anything", "its trial ends at `--startup-timeout`", "not ready within 2 s", 3, OTHERS)
+    def test_hangs_before_it_speaks(self):
+        return self.with_worker("never_speak", "yes", "--startup-timeout", "2s")
 
     @fault("a worker hangs before it is connected", "its trial ends at `--startup-timeout`", "not ready within 2 s", 3, OTHERS)
     def test_hangs_before_connecting(self):
@@ -210,7 +216,10 @@ class Files(CpuFaultTest):
     def test_read_only(self):
         self.disk("size=1m")
         self.remount("ro")
-        return self.run_program(*MANY, "--output", str(self.run_file))
+        self.trials = 6
+        done = self.run_program(*MANY, "--output", str(self.run_file))
+        self.remount("rw")
+        return done
 
     @fault("the folder of finished trials is deleted meanwhile", "the run ends", "No such file or directory", 7, NOTHING)
     def test_parts_deleted(self):
@@ -259,6 +268,7 @@ class Files(CpuFaultTest):
 
     @fault("the run file is truncated", "it is refused, whole", "is damaged: it has 5000 bytes and should have ...", 2, NOTHING)
     def test_run_file_truncated(self):
+        self.trials = 6
         self.measure(*MANY)
         os.truncate(self.run_file, 5000)
         return self.run_program("report", str(self.run_file))
@@ -283,8 +293,8 @@ class Files(CpuFaultTest):
 import gpu_faults_test  # noqa: E402, F401 (here, because its rows come next in the table)
 
 elsewhere("a host is cut off", "the run ends 5 s after the deadline at the latest", "the supervisors of ranks 2,3 on beta no longer answer",
-          "the report of all that ended", "tests/hosts/faults_test.py::AHostThatIsCutOff.test_the_run_ends_and_names_its_ranks")
-elsewhere("a host dies", "mpirun ends the run", "unfinished: ", "all finished trials",
+          "the report of all that ended; the rest runs with `--resume`", "tests/hosts/faults_test.py::AHostThatIsCutOff.test_the_run_ends_and_names_its_ranks")
+elsewhere("a host dies", "mpirun ends the run", "unfinished: ", FINISHED,
           "tests/hosts/faults_test.py::AHostThatDies.test_the_run_ends_and_what_was_finished_is_kept")
 
 

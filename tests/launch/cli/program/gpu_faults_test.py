@@ -30,6 +30,9 @@ def hold_memory(left, connection):
 
 
 class NcclOnGpus(FaultTest):
+    trials = 1
+    anew = [*RUN, "--no-sweep"]
+
     def run_two_sizes(self, *arguments, **more):
         return self.run_program(*RUN, *arguments, "--output", str(self.run_file), **more)
 
@@ -65,7 +68,9 @@ class NcclOnGpus(FaultTest):
         if subprocess.run([*inside, "true"], capture_output=True).returncode != 0:
             self.skipTest("a small /dev/shm takes root")
         # By default NCCL 2.28 shares memory of the host through the driver, not through /dev/shm.
-        return self.run_two_sizes("--no-sweep", launcher=inside, NCCL_P2P_DISABLE="1", NCCL_CUMEM_HOST_ENABLE="0")
+        self.environment.update(NCCL_P2P_DISABLE="1", NCCL_CUMEM_HOST_ENABLE="0")
+        self.launcher = inside  # also when the run is resumed
+        return self.run_two_sizes("--no-sweep", launcher=inside)
 
     @fault("another process has the GPU's memory", "cells that do not fit are skipped; the others are measured",
            "too little GPU memory: ... requested, ... free", 3, OTHER_CELLS)
