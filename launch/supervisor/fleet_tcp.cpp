@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "launch/supervisor/fleet.h"
+#include "launch/supervisor/tcp_frames.h"
 #include "launch/supervisor/tcp_join.h"
 #include "launch/supervisor/tree_fleet.h"
 #include "wire/packing.h"
@@ -39,30 +40,6 @@ constexpr auto k_spin = 200us;
 constexpr int k_most_pings = 100;
 constexpr int k_least_pings = 20;
 constexpr int k_pings_of_all = 25'000;
-
-struct ClockTurn {
-  int comparison = 0;
-  int pings = 0;
-};
-NCCLPROBE_FIELDS(ClockTurn, comparison, pings)
-
-// A question, and its answer: one that comes late is not taken for another's.
-struct ClockQuestion {
-  int comparison = 0;
-  int ping = 0;
-  std::int64_t answered_ns = 0;
-  bool answers(const ClockQuestion& question) const {
-    return comparison == question.comparison && ping == question.ping;
-  }
-};
-NCCLPROBE_FIELDS(ClockQuestion, comparison, ping, answered_ns)
-
-// What a supervisor says in the first gather, which still passes rank 0.
-struct Place {
-  std::string host, address;
-  int port = 0; // for its children in the tree; 0: none
-};
-NCCLPROBE_FIELDS(Place, host, address, port)
 
 class TcpFleet : public TreeFleet {
 public:

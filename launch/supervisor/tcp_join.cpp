@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/name_ranks.h"
 #include "base/sha256.h"
+#include "launch/supervisor/tcp_frames.h"
 #include "launch/supervisor/tree_mail.h"
 #include "wire/packing.h"
 
@@ -36,23 +37,6 @@ constexpr int k_most_warnings = 5;
 // For connections of the tree. Every parent serves its children once it has reached its own.
 constexpr std::chrono::seconds k_parent_patience{10};
 constexpr std::chrono::seconds k_children_patience{15};
-
-struct Challenge {
-  std::string protocol, nonce;
-};
-NCCLPROBE_FIELDS(Challenge, protocol, nonce)
-
-struct Hello {
-  std::string protocol, job, nonce, proof;
-  int rank = 0;
-  int size = 0;
-};
-NCCLPROBE_FIELDS(Hello, protocol, job, nonce, proof, rank, size)
-
-struct Welcome {
-  std::string problem, proof;
-};
-NCCLPROBE_FIELDS(Welcome, problem, proof)
 
 std::string make_nonce() {
   std::string nonce(16, '\0');

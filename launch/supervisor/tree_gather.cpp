@@ -27,10 +27,10 @@ Result<std::vector<std::string>> by_rank(const Gathered& gathered, int size) {
   if (!gathered.problem.empty())
     return fail(Error{Errc::unavailable, gathered.problem, gathered.hint});
   std::vector<std::string> all(static_cast<std::size_t>(size));
-  for (const auto& [bytes, ranks] : gathered.parts) {
-    if (!ranks.sound(size))
+  for (const auto& part : gathered.parts) {
+    if (!part.second.sound(size))
       return fail(Errc::protocol, "a gather's answer names ranks that do not exist");
-    ranks.each([&](int rank) { all[static_cast<std::size_t>(rank)] = bytes; });
+    part.second.each([&](int rank) { all[static_cast<std::size_t>(rank)] = part.first; });
   }
   return all;
 }
