@@ -158,6 +158,9 @@ void TreeFleet::pass_down(const std::vector<Branch>& branches, const DownBundle&
 
 void TreeFleet::take_down(std::string mail) {
   auto bundle = wire::unpack<DownBundle>(std::string_view(mail).substr(1));
+  if (!std::ranges::all_of(bundle.messages,
+                           [this](const Down& down) { return down.to.sound(size_); }))
+    raise(Errc::protocol, "ranks that do not exist");
   if (bundle.messages.empty() || bundle.messages.back().sequence <= sequence_)
     return; // it came on another way
   auto passed_on = std::make_shared<const std::string>(std::move(mail));
@@ -179,8 +182,8 @@ void TreeFleet::take_down(std::string mail) {
 
 // What belongs to no trial stays.
 void TreeFleet::forget_before(int trial) {
-  auto old = [trial](const auto& one) {
-    return one.gather == 0 && one.trial > 0 && one.trial < trial - k_trials_kept;
+  auto old = [first = std::int64_t{trial} - k_trials_kept](const auto& one) {
+    return one.gather == 0 && one.trial > 0 && one.trial < first;
   };
   std::erase_if(sent_up_, old);
   std::erase_if(sent_down_, old);

@@ -165,6 +165,20 @@ TEST_CASE("a gather takes few messages, and each rank's bytes arrive") {
   }
 }
 
+TEST_CASE("mail for ranks that do not exist is dropped, and what follows arrives") {
+  SimulatedFleet fleet(20, k_fan_out);
+  fleet.follow = false;
+  auto arrives = [&](std::int64_t sequence, std::vector<int> bounds) {
+    DownBundle bundle{{Down{sequence, 0, 1, {}, "bytes"}}};
+    bundle.messages.front().to.bounds = std::move(bounds);
+    fleet.at(1).arrived.emplace_back(0, std::make_shared<const std::string>(encode_mail(bundle)));
+    return fleet.at(1).poll().has_value();
+  };
+  for (const std::vector<int>& bounds : {std::vector<int>{0}, {0, 21}, {3, 1}, {-1, 4}, {1, 2, 2}})
+    CHECK_FALSE(arrives(1, bounds));
+  CHECK(arrives(1, {0, 20}));
+}
+
 TEST_CASE("a gather misses exactly the supervisors that are lost, wherever they are in the tree") {
   for (const std::vector<int>& lost :
        {std::vector<int>{511}, {1}, {1, 2, 3}, {64, 65, 66, 67, 68, 69, 70, 71}, {129, 130, 300}}) {
