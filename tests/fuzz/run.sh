@@ -13,7 +13,7 @@ seconds=${1:-600}
 shift || true
 names=("$@")
 [ ${#names[@]} -gt 0 ] || names=(baseline chunk examination fat_binary flight_recorder hwloc_xml import launch_variables library_file log
-  machine_json model nccl_graph nccl_log nccl_xml nodes_file plan policy run_tables smi_matrix smi_query spool supervisor_message tuner_table wire_frame)
+  machine_json model nccl_graph nccl_log nccl_xml nodes_file plan policy run_tables smi_matrix smi_query spool supervisor_message tcp_frames tree_mail tuner_table wire_frame)
 case $seconds in *[!0-9]* | "") echo "run.sh: '$seconds' is no number of seconds" >&2 && exit 2 ;; esac
 
 # Optimised fuzzers compile twice as long. A few seconds of fuzzing do not repay that. An unoptimised one may take long over
