@@ -18,12 +18,12 @@ Candidate LeaveOutStep::without(std::size_t parameter) const {
 }
 
 std::vector<TrialRequest> LeaveOutStep::round() {
-  std::vector<TrialRequest> block{trial_of(progress_, Stage::race, {*progress_.process})};
+  std::vector<TrialRequest> block{trial_of(progress_, Stage::leave_out, {*progress_.process})};
   for (const std::size_t parameter : *open_)
-    block.push_back(trial_of(progress_, Stage::race, {without(parameter)}));
+    block.push_back(trial_of(progress_, Stage::leave_out, {without(parameter)}));
   put_in_random_order(block, progress_.random);
   // Last, so that each candidate runs between two trials of the default.
-  block.push_back(trial_of(progress_, Stage::race, {progress_.unset}));
+  block.push_back(trial_of(progress_, Stage::leave_out, {progress_.unset}));
   return block;
 }
 
@@ -121,7 +121,7 @@ void LeaveOutStep::drop(const Comparison& needless) {
   progress_.give_reason({.candidate = with,
                          .target = {},
                          .fate = Fate::needless,
-                         .stage = Stage::race,
+                         .stage = Stage::leave_out,
                          .speed = 1 / geometric_mean(times_.at(with)),
                          .needed = 1 / geometric_mean(times_.at(less)),
                          .processes = needless.gain.processes});

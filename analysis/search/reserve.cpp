@@ -34,7 +34,7 @@ double leave_out_reserve_s(Progress& progress) {
   constexpr double k_largest_share = 0.1;
   constexpr int k_trials_of_round = 4; // two changes, the combination and the default
   const double all = LeaveOutStep::k_least_rounds * k_trials_of_round *
-                     progress.expected_s({trial_of(progress, Stage::race, {progress.unset})});
+                     progress.expected_s({trial_of(progress, Stage::leave_out, {progress.unset})});
   return all <= k_largest_share * progress.options.budget_s ? all : 0;
 }
 

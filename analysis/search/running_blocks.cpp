@@ -195,13 +195,12 @@ std::vector<bool> RunningBlocks::off(const std::vector<const MeasuredTrial*>& tr
 
 void RunningBlocks::wait_for_default() {
   TrialRequest wait = trial_of(progress_, Stage::floor, {progress_.unset});
-  wait.cause = Cause::default_off;
   if (!progress_.affordable({wait})) {
     disturbed_.clear(); // the step does without these blocks
     return;
   }
   blocks_.push_back({.planned = {wait}, .is_wait = true});
-  request(std::move(wait), Cause::default_off, blocks_.size() - 1, 0);
+  request(std::move(wait), Cause::default_wait, blocks_.size() - 1, 0);
 }
 
 void RunningBlocks::settle_wait() {

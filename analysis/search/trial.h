@@ -16,16 +16,18 @@ using base::enum_names;
 using base::to_string;
 
 enum class Stage {
-  floor,   // the default against itself
-  screen,  // in-process candidates, all in one process
-  explore, // combinations of process parameters, a trial each
-  race,    // the best combinations again
-  confirm, // the finalists and the default, in processes that had no part in choosing
+  floor,     // the default against itself
+  screen,    // in-process candidates, all in one process
+  explore,   // combinations of process parameters, a trial each
+  race,      // the best combinations again
+  leave_out, // the fastest combination without each of its changes
+  confirm,   // the finalists and the default, in processes that had no part in choosing
 };
 
 // Why a trial is requested.
 enum class Cause {
   planned,
+  default_wait,   // the default was off: until it is as before
   default_off,    // again: the default's times near that trial were off
   default_failed, // again: the default itself failed in it
   cells_not_run,  // the cells that an earlier trial did not reach

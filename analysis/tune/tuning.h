@@ -5,6 +5,7 @@
 #include "analysis/search/search.h"
 #include "analysis/tune/explanation.h"
 #include "analysis/tune/proof_of_delivery.h"
+#include "analysis/tune/ran_trial.h"
 #include "model/trial.h"
 #include "workload/tuning_space.h"
 
@@ -27,6 +28,7 @@ struct Tuning {
   bool only_environment = false;                          // it was searched for variables that harm
   bool measured = false;                                  // otherwise only prepared
   search::Outcome outcome;
+  std::vector<RanTrial> ran; // all trials, in their order
   StepTimesOfCandidates step_times;
   double budget_s = 0;
   double min_gain = 0.02;

@@ -10,6 +10,7 @@
 #include "analysis/tune/choice_map.h"
 #include "analysis/tune/environment_section.h"
 #include "analysis/tune/explanation_section.h"
+#include "analysis/tune/trial_table.h"
 #include "base/stored_variables.h"
 #include "base/units.h"
 
@@ -367,6 +368,7 @@ Object data_of(const Tuning& tuning, const TablePtr& targets, const TablePtr& ca
               {"candidates_tried", candidates_tried(outcome)},
               {"trials", outcome.trials},
               {"seconds", six_digits(outcome.seconds)},
+              {"ran", trial_table(tuning)},
               {"targets", targets},
               {"candidates", candidates},
               {"regret", choice_map(tuning)},
@@ -427,7 +429,10 @@ Report tuning_report(const Tuning& given) {
     const auto impossible =
         static_cast<std::size_t>(std::ranges::count_if(tuning->outcome.reasons, cannot_run_here));
     if (const std::size_t slower = candidates->rows - rows.size() - impossible; slower > 0)
-      tried.add("", fmt::format("{} more were slower and dropped early. JSON has all.", slower), 2);
+      tried.add(
+          "",
+          fmt::format("{} more were slower and dropped early. {} has all.", slower, k_report_file),
+          2);
     if (impossible > 0)
       tried.add("", fmt::format("{} are not offered by the library here.", impossible), 2);
     tried.blocks.push_back(

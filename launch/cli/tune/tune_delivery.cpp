@@ -8,6 +8,7 @@
 #include "analysis/tune/choice_for_all.h"
 #include "analysis/tune/delivered_files.h"
 #include "analysis/tune/tuned_table.h"
+#include "analysis/tune/tuning_report.h"
 #include "base/atomic_file.h"
 #include "base/clock.h"
 #include "base/sha256.h"
@@ -66,6 +67,7 @@ void remove_delivery(const std::filesystem::path& folder) {
     std::filesystem::remove(folder / name, ignored);
   std::filesystem::remove(folder / k_table_file, ignored);
   std::filesystem::remove(folder / k_proof_file, ignored);
+  std::filesystem::remove(folder / analysis::tune::k_report_file, ignored);
 }
 
 Result<TuneDelivery> TuneDelivery::make(const TuneContext& context,

@@ -68,8 +68,8 @@ double expected_end_s(const workload::PlanRequest& defaults, bool screened);
 // The run file of the proof, in the folder.
 inline constexpr const char* k_proof_file = "proof.h5";
 
-// Removes the delivery and the proof of an earlier tuning, because their settings are not those of
-// this one.
+// Removes the delivery, the proof and the report of an earlier tuning, because their settings are
+// not those of this one.
 void remove_delivery(const std::filesystem::path& folder);
 
 } // namespace ncclprobe::cli

@@ -10,6 +10,7 @@
 #include "analysis/report_value/report_writers.h"
 #include "analysis/tune/seen_transport.h"
 #include "analysis/tune/tuning_report.h"
+#include "base/atomic_file.h"
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/exit_code.h"
@@ -226,7 +227,24 @@ std::vector<Candidate> TuneJob::finalists() const {
   return {all.begin(), all.end()};
 }
 
+void TuneJob::keep(const model::TrialRecord& trial) {
+  using analysis::tune::TrialRole;
+  const auto asked = asked_.find(trial.spec.id);
+  const TrialRole role = trial.spec.purpose == model::Purpose::companion ? TrialRole::companion
+                         : part_ == Part::delivery                       ? TrialRole::delivery
+                                                                         : TrialRole::search;
+  tuning_.ran.push_back({.file = part_ == Part::search ? k_search_file : k_proof_file,
+                         .number = trial.spec.id,
+                         .role = role,
+                         .request = role == TrialRole::search ? asked->second : TrialRequest{},
+                         .settings = trial.spec.name,
+                         .cells = static_cast<int>(trial.cells.size()),
+                         .outcome = trial.outcome,
+                         .seconds = seconds(trial.total_ns)});
+}
+
 std::vector<model::TrialSpec> TuneJob::learn(const model::TrialRecord& trial) {
+  keep(trial);
   const std::int64_t now_ns = base::monotonic_ns();
   const std::int64_t since_last_ns = now_ns - std::exchange(last_end_ns_, now_ns);
   if (trial.spec.purpose == model::Purpose::companion) {
@@ -322,6 +340,14 @@ std::optional<Job> TuneJob::proof_job() {
   return job;
 }
 
+Result<void> TuneJob::write_report() {
+  const std::string name(analysis::tune::k_report_file);
+  tuning_.files.push_back(name);
+  return base::write_file_atomically(
+      options_.folder / name,
+      analysis::written(analysis::tune::tuning_report(tuning_), analysis::Format::json));
+}
+
 int TuneJob::conclude(const analysis::RunSummary* proof, int exit_code) {
   tuning_.outcome = search_->outcome();
   tuning_.choices = analysis::tune::choices_of(companions_, shown_, cells_->labels());
@@ -344,6 +370,8 @@ int TuneJob::conclude(const analysis::RunSummary* proof, int exit_code) {
   if (delivery_)
     if (auto finished = delivery_->finish(); !finished)
       return give_up(finished.error());
+  if (auto written = write_report(); !written)
+    return give_up(written.error());
   // Failures of the search's trials are those of candidates, if all that it asked for has run.
   // exit_code_ has those of the default and of the delivery.
   const bool of_candidates = asked_.empty() && (exit_code == base::k_exit_some_failed ||

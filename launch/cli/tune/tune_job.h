@@ -44,10 +44,12 @@ private:
   // Candidates whose choices by the library the report shows.
   std::vector<analysis::search::Candidate> losers_to_show();
   std::vector<analysis::search::Candidate> finalists() const;
+  void keep(const model::TrialRecord& trial); // for the report
   std::vector<model::TrialSpec> learn(const model::TrialRecord& trial);
   std::optional<Job> proof_job();
 
   int conclude(const analysis::RunSummary* proof, int exit_code);
+  Result<void> write_report(); // to the folder
   int show_report(int exit_code) const;
   RunOptions options_writing(const char* file) const;
 

@@ -19,7 +19,8 @@ constexpr const char* k_tune_about =
     "loses, and is not tried again.\n\n"
     "A variable that is already set in the environment is pinned: all trials use that value, and "
     "none changes it, unless --override names it.\n\n"
-    "The folder gets the run files of the search (tune.h5) and of the proof (proof.h5). It also "
+    "The folder gets the run files of the search (tune.h5) and of the proof (proof.h5), and the "
+    "report as JSON (tuning.json), with the reason for every trial. It also "
     "gets the settings: as nccl.conf, as lines for a shell, mpirun, Slurm and torchrun, as fields "
     "of ncclConfig_t and as arguments of PyTorch. If nothing is proven, the folder gets no "
     "settings: keep the defaults.";

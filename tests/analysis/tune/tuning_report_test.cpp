@@ -3,6 +3,7 @@
 
 #include "analysis/report/written.h"
 #include "analysis/tune/environment_section.h"
+#include "analysis/tune/trial_table.h"
 #include "analysis/tune/tuning_report.h"
 #include "analysis/tune/tunings.h"
 #include "support/catch.h"
@@ -132,11 +133,29 @@ TEST_CASE("a variable of a file is removed by setting its default") {
   CHECK(csv.find("HARMS,1,/etc/nccl.conf,harms,1.06,1.04,1.08,") != std::string::npos);
 }
 
+TEST_CASE("of each trial, the report says why it ran, with which settings, and how it ended") {
+  std::string csv = written({.rows = trial_table(tuning_without_gain())}, Format::csv);
+  std::erase(csv, '\r');
+  CHECK(csv == "file,trial,role,stage,cause,why,settings,cells,outcome,reason,seconds\n"
+               "tune.h5,0,search,floor,planned,\"the default against itself, for the A/A floor\","
+               "default,2,ok,,3\n"
+               "tune.h5,1,search,screen,cells_not_run,cells that an earlier trial did not reach: "
+               "in-process values in turns with the default's cells,default,4,timed_out,no end in "
+               "30 s,33.5\n"
+               "proof.h5,0,companion,,,the library's log shows how it runs these settings,"
+               "NCCL_MIN_CTAS=32,2,ok,,2\n"
+               "proof.h5,1,search,confirm,default_off,\"again, because the default was disturbed: "
+               "the finalist, in a process that had no part in choosing\",NCCL_MIN_CTAS=32,2,ok,,"
+               "3\n");
+}
+
 TEST_CASE("the JSON of a tuning has the fields and types of its schema") {
   support::JsonSchema schema;
   schema.add_names("severity", Severity{});
   schema.add_names("fate", search::Fate{});
   schema.add_names("stage", search::Stage{});
+  schema.add_names("cause", search::Cause{});
+  schema.add_names("role", TrialRole{});
   schema.add_names("effect", EnvironmentEffect{});
   Tuning of_a_step = tuning_with_gain();
   of_a_step.outcome.reasons.front().target.reset();

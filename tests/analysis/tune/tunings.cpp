@@ -50,6 +50,37 @@ Tuning tuning_without_gain() {
                       .interval = Interval{0.99, 1.03},
                       .needed = 1.02,
                       .processes = 5}};
+  tuning.ran = {{.file = "tune.h5",
+                 .number = 0,
+                 .request = {.process = {0, 0}, .cells = {{0, {0, 0}}, {1, {0, 0}}}},
+                 .settings = "default",
+                 .cells = 2,
+                 .seconds = 3},
+                {.file = "tune.h5",
+                 .number = 1,
+                 .request = {.stage = search::Stage::screen,
+                             .cause = search::Cause::cells_not_run,
+                             .process = {0, 0},
+                             .cells = {{0, {0, 0}}, {0, {1, 0}}, {1, {2, 0}}, {0, {1, 0}}}},
+                 .settings = "default",
+                 .cells = 4,
+                 .outcome = {model::OutcomeKind::timed_out, "no end in 30 s", {1}},
+                 .seconds = 33.5},
+                {.file = "proof.h5",
+                 .number = 0,
+                 .role = TrialRole::companion,
+                 .settings = "NCCL_MIN_CTAS=32",
+                 .cells = 2,
+                 .seconds = 2},
+                {.file = "proof.h5",
+                 .number = 1,
+                 .request = {.stage = search::Stage::confirm,
+                             .cause = search::Cause::default_off,
+                             .process = {0, 2},
+                             .cells = {{0, {0, 2}}, {1, {0, 2}}}},
+                 .settings = "NCCL_MIN_CTAS=32",
+                 .cells = 2,
+                 .seconds = 3}};
   tuning.files = {"tune.h5"};
   return tuning;
 }
@@ -89,6 +120,7 @@ Tuning tuning_with_gain() {
 Tuning tuning_of_environment() {
   Tuning tuning = tuning_with_gain();
   tuning.only_environment = true;
+  tuning.ran.clear();
   tuning.space.parameters.clear();
   for (const char* name : {"HARMS", "HARMS_IN_SUM", "NEEDED", "MEASURED"})
     tuning.space.parameters.push_back({name, {"", "(not set)"}, false});

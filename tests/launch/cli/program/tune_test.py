@@ -60,7 +60,7 @@ class Tune(ProgramTest):
         self.assertGreater(found["proof"]["interval"][0], 1.4)
         subprocess.run(["sh", "-eu", "-c", ". tuned/settings.sh; test -z \"${NCCLPROBE_SYNTHETIC_GB_PER_S:-}\""],
                        cwd=self.folder, check=True, env={**environment, "PATH": "/usr/bin:/bin"})
-        self.assertEqual(self.files(), ["proof.h5", "settings.sh", "tune.h5"])
+        self.assertEqual(self.files(), ["proof.h5", "settings.sh", "tune.h5", "tuning.json"])
 
     def test_an_environment_without_an_effect_is_told_before_anything_runs(self):
         nothing = {"NCCL_ALGO": "Ring"}
@@ -101,7 +101,7 @@ class Tune(ProgramTest):
         for regret in found["regret"]:
             self.assertAlmostEqual(regret["regret"], max(one["gain"] for one in regret["by_choice"]))
             self.assertEqual(regret["best"], "alpha_ns=2000 gb_per_s=200")
-        self.assertEqual(self.files(), ["launch.txt", "proof.h5", "settings.sh", "tune.h5"])
+        self.assertEqual(self.files(), ["launch.txt", "proof.h5", "settings.sh", "tune.h5", "tuning.json"])
         settings = (self.folder / "tuned/settings.sh").read_text()
         self.assertIn("SYNTHETIC", settings)
         words = " ".join(f"{one['name']}={one['value']}" for one in found["settings"])
@@ -110,9 +110,30 @@ class Tune(ProgramTest):
                        cwd=self.folder, check=True)
         for name in "tune.h5", "proof.h5":
             self.assertEqual(self.run_program("report", f"tuned/{name}", "--brief").returncode, 0)
+        self.assertEqual(found["files"], ["tune.h5", "proof.h5", "settings.sh", "launch.txt", "tuning.json"])
+        self.check_ran(found, "tune.h5", "proof.h5")
         for one in found["candidates"]:
             self.assertIn(one["fate"], ["won", "not_proven", "not_chosen", "stopped", "halved", "unfinished"])
         self.assertGreaterEqual(len(found["candidates"]), found["candidates_tried"])
+
+    def check_ran(self, found, *files):
+        """The stored report has each trial of the run files, with its reason."""
+        stored = json.loads((self.folder / "tuned/tuning.json").read_text())
+        self.assertEqual(stored, found)
+        for file in files:
+            self.run_file = self.folder / "tuned" / file
+            self.assertEqual([one["trial"] for one in stored["ran"] if one["file"] == file],
+                             list(range(self.report("json")["run"]["finished_trials"])))
+        self.assertEqual(sum(one["role"] == "search" for one in stored["ran"]), stored["trials"])
+        self.assertTrue(all(one["why"] and one["outcome"] == "ok" for one in stored["ran"]), stored["ran"])
+
+    def test_every_trial_is_stored_with_its_reason_even_if_nothing_is_found(self):
+        found = self.tune(*SYNTHETIC, "--check-environment", "--budget", "5m", NCCLPROBE_SYNTHETIC_ALPHA_NS="2000")
+        self.assertFalse(found["recommended"])
+        self.check_ran(found, "tune.h5")
+        self.assertNotIn("settings.sh", self.files())
+        explored = [one for one in found["ran"] if one["stage"] == "explore"]
+        self.assertIn("NCCLPROBE_SYNTHETIC_ALPHA_NS=(not set)", [one["settings"] for one in explored])
 
     def test_on_the_cpu_the_whole_way_is_gone_and_the_answer_agrees_with_the_files(self):
         # On a busy machine the trials of the default alone can use up a short budget.

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/search/trial.h"
+
+#include <string>
+
+namespace ncclprobe::analysis::tune {
+
+using base::enum_names;
+using base::to_string;
+
+// What a trial was for.
+enum class TrialRole {
+  search,    // the search asked for it
+  delivery,  // it measured the delivery, or the default beside it
+  companion, // untimed, with the library's log
+};
+
+// A trial that ran.
+struct RanTrial {
+  std::string file; // run file in the folder
+  int number = 0;   // in that file
+  TrialRole role = TrialRole::search;
+  search::TrialRequest request; // of the search alone
+  std::string settings;         // of its processes; "default" if none
+  int cells = 0;
+  model::Outcome outcome;
+  double seconds = 0;
+};
+
+} // namespace ncclprobe::analysis::tune
