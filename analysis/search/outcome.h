@@ -59,12 +59,18 @@ struct Decision {
   double needed = 1; // the speed that had to be exceeded: the floor, or 1 + min_gain
 };
 
-// Default cells that were off: their trials were repeated.
+// A trial in which the default's time was off.
 struct Disturbance {
   int trial = 0;          // id of the trial with the default's cells
   double ratio = 1;       // the default's time there / before
   double limit = 1;       // the largest ratio, either way, that counts as scatter
   bool new_level = false; // it stayed: what comes later is compared with this level
+};
+
+// A trial whose times do not count, because the default was off near it, or failed in it.
+struct Rejection {
+  int trial = 0;         // its id
+  bool repeated = false; // otherwise the budget had no room for it
 };
 
 struct Outcome {
@@ -82,6 +88,7 @@ struct Outcome {
   bool each_change_counts = true;
   std::vector<Reason> reasons; // of all candidates tried but the default
   std::vector<Disturbance> disturbances;
+  std::vector<Rejection> rejections; // in the order of the trials
   int trials = 0;
   double seconds = 0; // that they took
 };

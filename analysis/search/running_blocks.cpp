@@ -40,6 +40,7 @@ void RunningBlocks::request(TrialRequest trial, Cause cause, std::size_t block, 
     else
       trials[place] = {MeasuredTrial(trial)};
   }
+  trials[place].ids.push_back(trial.id);
   pending_.push_back({std::move(trial), block, place});
 }
 
@@ -62,9 +63,12 @@ void RunningBlocks::learn(const TrialRequest& request, const TrialResult& result
   progress_.spent_s += result.seconds;
   if (fails_by_default(request, result)) {
     ++default_failures_;
+    rejections_.try_emplace(request.id, false);
     const TrialRequest& planned = blocks_[pending.block].planned[pending.trial];
-    if (!default_failed() && progress_.affordable({planned}))
+    if (!default_failed() && progress_.affordable({planned})) {
+      mark_repeated(blocks_[pending.block].trials[pending.trial]);
       this->request(planned, Cause::default_failed, pending.block, pending.trial);
+    }
     return;
   }
   MeasuredTrial& measured = blocks_[pending.block].trials[pending.trial].measured;
@@ -158,8 +162,10 @@ void RunningBlocks::settle() {
       ++after;
     trials[i].trial->settled = true;
     trials[i].trial->disturbed = is_off[before] || is_off[after];
-    if (trials[i].trial->disturbed)
+    if (trials[i].trial->disturbed) {
       disturbed_.insert(trials[i].block);
+      reject(*trials[i].trial);
+    }
   }
   if (!disturbed_.empty())
     wait_for_default();
@@ -239,9 +245,18 @@ void RunningBlocks::repeat() {
     if (!progress_.affordable(trials)) // the step does without the rest
       return;
     for (std::size_t t = 0; t < block.planned.size(); ++t)
-      if (block.trials[t].disturbed)
+      if (block.trials[t].disturbed) {
+        mark_repeated(block.trials[t]);
         request(block.planned[t], Cause::default_off, b, t);
+      }
   }
+}
+
+std::vector<Rejection> RunningBlocks::rejections() const {
+  std::vector<Rejection> out;
+  for (const auto& [trial, repeated] : rejections_)
+    out.push_back({trial, repeated});
+  return out;
 }
 
 std::vector<Block> RunningBlocks::take() {

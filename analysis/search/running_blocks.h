@@ -4,6 +4,7 @@
 
 #include "analysis/search/progress.h"
 
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -28,12 +29,14 @@ public:
   std::vector<TrialRequest> next();
   void learn(const TrialRequest& request, const TrialResult& result);
   std::vector<Block> take();
+  std::vector<Rejection> rejections() const;
   int trials() const { return next_id_; }
   bool default_failed() const { return default_failures_ > k_most_default_failures; }
 
 private:
   struct Running {
     MeasuredTrial measured;
+    std::vector<int> ids; // of that trial, and of those with the cells that it did not reach
     bool settled = false;
     bool disturbed = false;
   };
@@ -52,6 +55,14 @@ private:
   void request(TrialRequest trial, Cause cause, std::size_t block, std::size_t place);
   void blame(const TrialRequest& request, const TrialResult& result);
   void ask_for_rest(const Pending& pending, const TrialResult& result);
+  void reject(const Running& trial) {
+    for (const int id : trial.ids)
+      rejections_.try_emplace(id, false);
+  }
+  void mark_repeated(const Running& trial) {
+    for (const int id : trial.ids)
+      rejections_[id] = true;
+  }
   void settle();
   // Whether each of these trials, in the order of time, is the default's and off.
   std::vector<bool> off(const std::vector<const MeasuredTrial*>& trials);
@@ -66,6 +77,7 @@ private:
   int repeats_ = 0;                 // of these blocks
   std::set<std::size_t> disturbed_; // blocks that wait for the default
   std::vector<double> off_times_;   // the default's since then, while it is off
+  std::map<int, bool> rejections_;  // whether it was repeated, by id
   int next_id_ = 0;
   int default_failures_ = 0;
 };

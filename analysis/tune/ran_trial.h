@@ -4,6 +4,7 @@
 
 #include "analysis/search/trial.h"
 
+#include <cstdint>
 #include <string>
 
 namespace ncclprobe::analysis::tune {
@@ -28,6 +29,7 @@ struct RanTrial {
   int cells = 0;
   model::Outcome outcome;
   double seconds = 0;
+  std::uint64_t throttle_reasons = 0; // of all cells (analysis/results/cell_readings.h)
 };
 
 } // namespace ncclprobe::analysis::tune

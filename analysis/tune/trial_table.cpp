@@ -3,6 +3,9 @@
 
 #include "analysis/tune/trial_table.h"
 
+#include "analysis/results/conditions.h"
+
+#include <algorithm>
 #include <set>
 
 namespace ncclprobe::analysis::tune {
@@ -15,6 +18,7 @@ namespace {
 struct TrialRow {
   const search::Space* space;
   const RanTrial* trial;
+  const search::Rejection* rejection; // null: it counts
 };
 
 bool is_of_search(const TrialRow& row) {
@@ -82,8 +86,12 @@ std::vector<std::string> candidates_of(const TrialRow& row) {
 
 TablePtr trial_table(const Tuning& tuning) {
   std::vector<TrialRow> rows;
-  for (const RanTrial& one : tuning.ran)
-    rows.push_back({&tuning.space, &one});
+  for (const RanTrial& one : tuning.ran) {
+    const auto& all = tuning.outcome.rejections;
+    const auto found = std::ranges::find(all, one.request.id, &search::Rejection::trial);
+    const bool rejected = one.role == TrialRole::search && found != all.end();
+    rows.push_back({&tuning.space, &one, rejected ? &*found : nullptr});
+  }
   TableOf<TrialRow> table(std::move(rows));
   using Row = const TrialRow&;
   table.add("file", [](Row row) { return row.trial->file; });
@@ -101,6 +109,11 @@ TablePtr trial_table(const Tuning& tuning) {
   table.add("cells", [](Row row) { return row.trial->cells; });
   table.add("outcome", [](Row row) { return row.trial->outcome.kind; });
   table.add("reason", [](Row row) { return row.trial->outcome.reason; });
+  table.add("rejected", [](Row row) { return row.rejection != nullptr; });
+  table.add("repeated", [](Row row) {
+    return row.rejection ? std::optional(row.rejection->repeated) : std::nullopt;
+  });
+  table.add("throttle_reasons", [](Row row) { return throttle_text(row.trial->throttle_reasons); });
   table.add("seconds", [](Row row) { return six_digits(row.trial->seconds); });
   return table.table();
 }

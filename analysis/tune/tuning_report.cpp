@@ -8,6 +8,7 @@
 #include "analysis/results/export_line.h"
 #include "analysis/statistics/inference.h"
 #include "analysis/tune/choice_map.h"
+#include "analysis/tune/disturbance_section.h"
 #include "analysis/tune/environment_section.h"
 #include "analysis/tune/explanation_section.h"
 #include "analysis/tune/trial_table.h"
@@ -71,9 +72,6 @@ constexpr FindingKind k_not_left_out{
     "effects_not_checked", Severity::note,
     "There was no time to leave out each variable in turn, so some of these may have no effect. "
     "More time (--budget) finds out."};
-constexpr FindingKind k_disturbed{
-    "disturbed", Severity::warning,
-    "In {trials}, the default itself was disturbed. These were repeated."};
 
 std::string_view in_words(Fate fate) {
   switch (fate) {
@@ -162,9 +160,7 @@ Section answer_section(const Tuning& tuning) {
         {&k_unfinished,
          {{"left", static_cast<std::int64_t>(std::ranges::count(outcome.reasons, Fate::unfinished,
                                                                 &search::Reason::fate))}}});
-  if (!outcome.disturbances.empty())
-    findings.push_back(
-        {&k_disturbed, {{"trials", count_of(outcome.disturbances.size(), "trial", "trials")}}});
+  std::ranges::move(disturbance_findings(tuning), std::back_inserter(findings));
   if (const auto names = without_effect(tuning); !names.empty())
     findings.push_back({&k_no_effect, {{"variables", join(names, ", ")}}});
   if (tuning.synthetic)
@@ -369,6 +365,7 @@ Object data_of(const Tuning& tuning, const TablePtr& targets, const TablePtr& ca
               {"trials", outcome.trials},
               {"seconds", six_digits(outcome.seconds)},
               {"ran", trial_table(tuning)},
+              {"disturbances", disturbance_table(tuning)},
               {"targets", targets},
               {"candidates", candidates},
               {"regret", choice_map(tuning)},
@@ -446,6 +443,9 @@ Report tuning_report(const Tuning& given) {
                               .value = "speed_ratio"});
     report.sections.push_back(std::move(tried));
   }
+  if (const TablePtr table = disturbance_table(*tuning); table->rows > 0)
+    report.sections.push_back(
+        {"disturbances", "Trials in which the default was disturbed", {View{table}}});
   if (const TablePtr map = choice_map(*tuning); map->rows > 0) {
     report.sections.push_back(
         {"regret",

@@ -8,6 +8,7 @@
 #include "analysis/report/cell_name.h"
 #include "analysis/report/replay_section.h"
 #include "analysis/report_value/report_writers.h"
+#include "analysis/results/cell_readings.h"
 #include "analysis/tune/seen_transport.h"
 #include "analysis/tune/tuning_report.h"
 #include "base/atomic_file.h"
@@ -228,6 +229,9 @@ std::vector<Candidate> TuneJob::finalists() const {
 }
 
 void TuneJob::keep(const model::TrialRecord& trial) {
+  std::uint64_t throttle_reasons = 0;
+  for (const model::CellRecord& cell : trial.cells)
+    throttle_reasons |= analysis::throttle_reasons(cell);
   using analysis::tune::TrialRole;
   const auto asked = asked_.find(trial.spec.id);
   const TrialRole role = trial.spec.purpose == model::Purpose::companion ? TrialRole::companion
@@ -240,7 +244,8 @@ void TuneJob::keep(const model::TrialRecord& trial) {
                          .settings = trial.spec.name,
                          .cells = static_cast<int>(trial.cells.size()),
                          .outcome = trial.outcome,
-                         .seconds = seconds(trial.total_ns)});
+                         .seconds = seconds(trial.total_ns),
+                         .throttle_reasons = throttle_reasons});
 }
 
 std::vector<model::TrialSpec> TuneJob::learn(const model::TrialRecord& trial) {

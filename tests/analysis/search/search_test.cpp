@@ -254,7 +254,30 @@ TEST_CASE("trials near a disturbance are measured again, and it is told") {
   CHECK(!log.outcome.disturbances[0].new_level);
   CHECK(std::ranges::any_of(
       log.requests, [](const TrialRequest& trial) { return trial.cause == Cause::default_off; }));
+  REQUIRE(!log.outcome.rejections.empty());
+  CHECK(std::ranges::all_of(log.outcome.rejections, &Rejection::repeated));
+  CHECK(std::ranges::count(log.requests, Cause::default_off, &TrialRequest::cause) ==
+        std::ssize(log.outcome.rejections));
   CHECK(log.outcome.table[0].candidate == Candidate{1, 0, 2});
+}
+
+TEST_CASE("a search says that the budget had no room to repeat disturbed trials") {
+  Surface surface = small_surface();
+  surface.drift = [](double seconds) { return seconds > 9 && seconds < 14 ? 0.3 : 0.0; };
+  // Later trials are taken to last for long.
+  Options options{.budget_s = 100};
+  SimulatedMachine machine(surface, options.seed);
+  options.expected_s = [&](const TrialRequest& one) {
+    return machine.seconds() > 12 ? 200 : SimulatedMachine::expected_s(one);
+  };
+  Search search(surface.space, options);
+  for (auto trials = search.next(); !trials.empty(); trials = search.next())
+    for (const TrialRequest& trial : trials)
+      search.learn(trial, machine.run(trial));
+  const Outcome outcome = search.outcome();
+  CHECK(!outcome.disturbances.empty());
+  REQUIRE(!outcome.rejections.empty());
+  CHECK(std::ranges::none_of(outcome.rejections, &Rejection::repeated));
 }
 
 TEST_CASE("a new level of the default that stays is accepted") {
@@ -332,6 +355,8 @@ TEST_CASE("a default that fails once is measured again, and nobody else is blame
   CHECK(std::ranges::none_of(log.outcome.reasons,
                              [](const Reason& one) { return one.fate == Fate::failed; }));
   CHECK(std::ranges::count(log.requests, Cause::default_failed, &TrialRequest::cause) == 1);
+  REQUIRE(log.outcome.rejections.size() == 1);
+  CHECK(log.outcome.rejections[0].repeated);
 }
 
 TEST_CASE("a search refuses a space in which there is nothing to tune or to compare with") {

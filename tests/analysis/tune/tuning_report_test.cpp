@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/report/written.h"
+#include "analysis/tune/disturbance_section.h"
 #include "analysis/tune/environment_section.h"
 #include "analysis/tune/trial_table.h"
 #include "analysis/tune/tuning_report.h"
@@ -27,6 +28,13 @@ std::vector<std::string> answers(const Tuning& tuning) {
   return ids;
 }
 
+Tuning undisturbed(Tuning tuning) {
+  tuning.ran.clear();
+  tuning.outcome.disturbances.clear();
+  tuning.outcome.rejections.clear();
+  return tuning;
+}
+
 bool has_export(const Tuning& tuning) {
   const Report report = tuning_report(tuning);
   return std::ranges::any_of(report.sections.front().blocks, [](const Block& block) {
@@ -39,13 +47,13 @@ bool has_export(const Tuning& tuning) {
 TEST_CASE("the answer is to use what is proven twice, and else to keep the defaults") {
   using Ids = std::vector<std::string>;
   CHECK(answers(prepared_tuning()) == Ids{"would_try"});
-  CHECK(answers(tuning_without_gain()) == Ids{"keep_defaults"});
-  CHECK(answers(tuning_with_gain()) == Ids{"use_settings", "disturbed"});
+  CHECK(answers(tuning_without_gain()) == Ids{"keep_defaults", "throttled_trials"});
+  CHECK(answers(tuning_with_gain()).front() == "use_settings");
   Tuning lost = tuning_with_gain();
   lost.proof->all->interval = {0.98, 1.02};
-  CHECK(answers(lost) == Ids{"delivery_not_confirmed", "disturbed"});
+  CHECK(answers(lost).front() == "delivery_not_confirmed");
   lost.proof.reset();
-  CHECK(answers(lost) == Ids{"delivery_not_confirmed", "disturbed"});
+  CHECK(answers(lost).front() == "delivery_not_confirmed");
 }
 
 TEST_CASE("only what is recommended is there to paste") {
@@ -61,7 +69,7 @@ TEST_CASE("only what is recommended is there to paste") {
 }
 
 TEST_CASE("what was left out without an effect is told, and what was not checked") {
-  Tuning tuning = tuning_with_gain();
+  Tuning tuning = undisturbed(tuning_with_gain());
   tuning.space.parameters.push_back({"NCCL_NTHREADS", {"", "512"}, false});
   tuning.space.parameters.push_back({"NCCL_ALGO", {"", "(not set)"}, false});
   tuning.why.resize(4);
@@ -75,15 +83,14 @@ TEST_CASE("what was left out without an effect is told, and what was not checked
                              {3, 1, {.speed = 1, .interval = {0.99, 1.01}, .processes = 5}}};
   CHECK(without_effect(tuning.space, tuning.outcome) ==
         std::vector<model::Setting>{{"NCCL_NTHREADS", "512"}}); // the other one stays as it is
-  CHECK(answers(tuning) == std::vector<std::string>{"use_settings", "left_out", "disturbed"});
+  CHECK(answers(tuning) == std::vector<std::string>{"use_settings", "left_out"});
   tuning.outcome.left_out.clear();
   tuning.outcome.each_change_counts = false;
-  CHECK(answers(tuning) ==
-        std::vector<std::string>{"use_settings", "effects_not_checked", "disturbed"});
+  CHECK(answers(tuning) == std::vector<std::string>{"use_settings", "effects_not_checked"});
 }
 
 TEST_CASE("a search that is not complete and synthetic numbers are told") {
-  Tuning tuning = tuning_without_gain();
+  Tuning tuning = undisturbed(tuning_without_gain());
   tuning.outcome.complete = false;
   tuning.synthetic = true;
   CHECK(answers(tuning) ==
@@ -95,9 +102,9 @@ TEST_CASE("a search that is not complete and synthetic numbers are told") {
 }
 
 TEST_CASE("of each variable of the environment, the report says what it does") {
-  const Tuning tuning = tuning_of_environment();
+  const Tuning tuning = undisturbed(tuning_of_environment());
   CHECK(answers(tuning) ==
-        std::vector<std::string>{"remove_variables", "disturbed", "variables_without_effect"});
+        std::vector<std::string>{"remove_variables", "variables_without_effect"});
   std::string csv = written({.rows = environment_table(tuning)}, Format::csv);
   std::erase(csv, '\r');
   CHECK(csv == "variable,value,file,effect,speed_ratio,interval_low,interval_high,why\n"
@@ -133,20 +140,43 @@ TEST_CASE("a variable of a file is removed by setting its default") {
   CHECK(csv.find("HARMS,1,/etc/nccl.conf,harms,1.06,1.04,1.08,") != std::string::npos);
 }
 
-TEST_CASE("of each trial, the report says why it ran, with which settings, and how it ended") {
-  std::string csv = written({.rows = trial_table(tuning_without_gain())}, Format::csv);
+TEST_CASE("disturbances, throttling and trials that were not repeated are told") {
+  Tuning tuning = tuning_with_gain();
+  tuning.ran[0].request.id = 9;
+  CHECK(answers(tuning) == std::vector<std::string>{"use_settings", "disturbed",
+                                                    "rejected_and_repeated", "rejected_only",
+                                                    "throttled_trials"});
+  const Report report = tuning_report(tuning);
+  CHECK(in_words(*findings(report).back()) ==
+        "In 1 of 4 trials, GPUs were throttled (software power cap, software thermal slowdown). "
+        "These trials count like others.");
+  std::string csv = written({.rows = disturbance_table(tuning)}, Format::csv);
   std::erase(csv, '\r');
-  CHECK(csv == "file,trial,role,stage,cause,why,settings,cells,outcome,reason,seconds\n"
-               "tune.h5,0,search,floor,planned,\"the default against itself, for the A/A floor\","
-               "default,2,ok,,3\n"
-               "tune.h5,1,search,screen,cells_not_run,cells that an earlier trial did not reach: "
-               "in-process values in turns with the default's cells,default,4,timed_out,no end in "
-               "30 s,33.5\n"
-               "proof.h5,0,companion,,,the library's log shows how it runs these settings,"
-               "NCCL_MIN_CTAS=32,2,ok,,2\n"
-               "proof.h5,1,search,confirm,default_off,\"again, because the default was disturbed: "
-               "the finalist, in a process that had no part in choosing\",NCCL_MIN_CTAS=32,2,ok,,"
-               "3\n");
+  CHECK(csv == "file,trial,time_ratio,limit,new_level\n"
+               "tune.h5,1,1.4,1.05,false\n"
+               "tune.h5,0,1.41,1.05,true\n");
+  tuning.outcome.rejections.pop_back();
+  CHECK(std::ranges::count(answers(tuning), "rejected_only") == 0);
+  tuning.outcome.rejections.clear(); // a new level rejects nothing
+  CHECK(std::ranges::count(answers(tuning), "rejected_and_repeated") == 0);
+}
+
+TEST_CASE("of each trial, the report says why it ran, with which settings, and how it ended") {
+  std::string csv = written({.rows = trial_table(tuning_with_gain())}, Format::csv);
+  std::erase(csv, '\r');
+  CHECK(csv ==
+        "file,trial,role,stage,cause,why,settings,cells,outcome,reason,"
+        "rejected,repeated,throttle_reasons,seconds\n"
+        "tune.h5,0,search,floor,planned,\"the default against itself, for the A/A floor\","
+        "default,2,ok,,false,,,3\n"
+        "tune.h5,1,search,screen,cells_not_run,cells that an earlier trial did not reach: "
+        "in-process values in turns with the default's cells,default,4,timed_out,no end in "
+        "30 s,true,true,\"software power cap, software thermal slowdown\",33.5\n"
+        "proof.h5,0,companion,,,the library's log shows how it runs these settings,"
+        "NCCL_MIN_CTAS=32,2,ok,,false,,,2\n"
+        "proof.h5,1,search,confirm,default_off,\"again, because the default was disturbed: "
+        "the finalist, in a process that had no part in choosing\",NCCL_MIN_CTAS=32,2,ok,,true,"
+        "false,,3\n");
 }
 
 TEST_CASE("the JSON of a tuning has the fields and types of its schema") {

@@ -58,14 +58,16 @@ Tuning tuning_without_gain() {
                  .seconds = 3},
                 {.file = "tune.h5",
                  .number = 1,
-                 .request = {.stage = search::Stage::screen,
+                 .request = {.id = 3,
+                             .stage = search::Stage::screen,
                              .cause = search::Cause::cells_not_run,
                              .process = {0, 0},
                              .cells = {{0, {0, 0}}, {0, {1, 0}}, {1, {2, 0}}, {0, {1, 0}}}},
                  .settings = "default",
                  .cells = 4,
                  .outcome = {model::OutcomeKind::timed_out, "no end in 30 s", {1}},
-                 .seconds = 33.5},
+                 .seconds = 33.5,
+                 .throttle_reasons = 0x24},
                 {.file = "proof.h5",
                  .number = 0,
                  .role = TrialRole::companion,
@@ -74,7 +76,8 @@ Tuning tuning_without_gain() {
                  .seconds = 2},
                 {.file = "proof.h5",
                  .number = 1,
-                 .request = {.stage = search::Stage::confirm,
+                 .request = {.id = 4,
+                             .stage = search::Stage::confirm,
                              .cause = search::Cause::default_off,
                              .process = {0, 2},
                              .cells = {{0, {0, 2}}, {1, {0, 2}}}},
@@ -102,7 +105,9 @@ Tuning tuning_with_gain() {
                                     .needed = 1.02,
                                     .processes = 5});
   tuning.outcome.of_changes[1] = won.over_default;
-  tuning.outcome.disturbances = {{.trial = 3, .ratio = 1.4, .limit = 1.05}};
+  tuning.outcome.disturbances = {{.trial = 3, .ratio = 1.4, .limit = 1.05},
+                                 {.trial = 9, .ratio = 1.41, .limit = 1.05, .new_level = true}};
+  tuning.outcome.rejections = {{.trial = 3, .repeated = true}, {.trial = 4, .repeated = false}};
   tuning.delivered = tuning.variables = {{"NCCL_MIN_CTAS", "32"}};
   const RatioTest test{.ratio = 1.075, .interval = {1.05, 1.1}, .p = 0.0001};
   tuning.proof = DeliveryProof{
