@@ -38,9 +38,8 @@ std::vector<std::vector<TrialRequest>> ExploreStep::next() {
 
 // Empty: there is nothing left to try, or no room for it, and then the search is not complete.
 std::vector<TrialRequest> ExploreStep::affordable_block() {
-  constexpr std::size_t k_block = 4; // besides the default
-  progress_.reserve_s =
-      leave_out_reserve_s(progress_) + screen_reserve_s(progress_) + confirm_reserve_s(progress_);
+  progress_.reserve_s = leave_out_reserve(progress_).seconds + screen_reserve(progress_).seconds +
+                        confirm_reserve(progress_).seconds;
   auto allowed = [&](const Candidate& one) { return progress_.allowed(one); };
   for (std::size_t most = k_block; most > 0; --most) {
     const auto chosen = chooser_->next(observations(), allowed, most);

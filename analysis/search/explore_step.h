@@ -12,6 +12,8 @@ namespace ncclprobe::analysis::search {
 // spent on this step and on confirming.
 class ExploreStep : public Step {
 public:
+  static constexpr std::size_t k_block = 4; // combinations beside a trial of the default
+
   explicit ExploreStep(Progress& progress);
   std::vector<std::vector<TrialRequest>> next() override;
   void learn(const std::vector<Block>& blocks) override;

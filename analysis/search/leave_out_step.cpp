@@ -40,7 +40,7 @@ std::vector<std::vector<TrialRequest>> LeaveOutStep::next() {
   std::erase_if(*open_, [&](std::size_t i) { return !progress_.allowed(without(i)); });
   if (open_->empty())
     return {};
-  progress_.reserve_s = screen_reserve_s(progress_) + confirm_reserve_s(progress_);
+  progress_.reserve_s = screen_reserve(progress_).seconds + confirm_reserve(progress_).seconds;
   std::vector<std::vector<TrialRequest>> blocks;
   std::vector<TrialRequest> all;
   while (blocks.size() < k_rounds) {

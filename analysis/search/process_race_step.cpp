@@ -32,8 +32,8 @@ std::vector<std::vector<TrialRequest>> ProcessRaceStep::next() {
   put_in_random_order(block, progress_.random);
   // Last, so that each candidate runs between two trials of the default.
   block.push_back(trial_of(progress_, Stage::race, {progress_.unset}));
-  progress_.reserve_s =
-      leave_out_reserve_s(progress_) + screen_reserve_s(progress_) + confirm_reserve_s(progress_);
+  progress_.reserve_s = leave_out_reserve(progress_).seconds + screen_reserve(progress_).seconds +
+                        confirm_reserve(progress_).seconds;
   if (!progress_.affordable(block)) {
     progress_.complete = false;
     finish();

@@ -10,32 +10,35 @@
 namespace ncclprobe::analysis::search {
 
 // A trial of the default stands for one of any process parameters.
-double confirm_reserve_s(Progress& progress) {
+Reserve confirm_reserve(Progress& progress) {
   std::vector<Candidate> cells{progress.unset};
   if (progress.screens)
     cells.push_back(progress.unset); // a finalist's cell
   const double one = progress.expected_s({trial_of(progress, Stage::confirm, cells)});
   constexpr int k_repeats = 1; // of a block whose default is off
-  return (ConfirmStep::k_looks.front() + k_repeats) * one * (progress.has_process() ? 2 : 1);
+  const int trials = (ConfirmStep::k_looks.front() + k_repeats) * (progress.has_process() ? 2 : 1);
+  return {trials, trials * one};
 }
 
-double screen_reserve_s(Progress& progress) {
+Reserve screen_reserve(Progress& progress) {
   if (!progress.screens)
-    return 0;
+    return {};
   std::vector<std::vector<Candidate>> all;
   for (std::size_t target = 0; target < progress.space.targets.size(); ++target)
     all.push_back(screened(progress, progress.unset, target));
   constexpr int k_least_rounds = 2;
-  return k_least_rounds * progress.expected_s({screen_trial(progress, progress.unset, all)});
+  return {k_least_rounds,
+          k_least_rounds * progress.expected_s({screen_trial(progress, progress.unset, all)})};
 }
 
 // Finding what is faster comes first: nothing if this would take more than a tenth of the budget.
-double leave_out_reserve_s(Progress& progress) {
+Reserve leave_out_reserve(Progress& progress) {
   constexpr double k_largest_share = 0.1;
   constexpr int k_trials_of_round = 4; // two changes, the combination and the default
-  const double all = LeaveOutStep::k_least_rounds * k_trials_of_round *
-                     progress.expected_s({trial_of(progress, Stage::leave_out, {progress.unset})});
-  return all <= k_largest_share * progress.options.budget_s ? all : 0;
+  constexpr int k_trials = LeaveOutStep::k_least_rounds * k_trials_of_round;
+  const double all =
+      k_trials * progress.expected_s({trial_of(progress, Stage::leave_out, {progress.unset})});
+  return all <= k_largest_share * progress.options.budget_s ? Reserve{k_trials, all} : Reserve{};
 }
 
 } // namespace ncclprobe::analysis::search

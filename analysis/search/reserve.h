@@ -6,9 +6,13 @@
 
 namespace ncclprobe::analysis::search {
 
-// The time to keep back, in seconds, for the steps after the present one.
-double confirm_reserve_s(Progress& progress);
-double screen_reserve_s(Progress& progress);
-double leave_out_reserve_s(Progress& progress);
+// What to keep back for the steps after the present one.
+struct Reserve {
+  int trials = 0;
+  double seconds = 0;
+};
+Reserve confirm_reserve(Progress& progress);
+Reserve screen_reserve(Progress& progress);
+Reserve leave_out_reserve(Progress& progress);
 
 } // namespace ncclprobe::analysis::search

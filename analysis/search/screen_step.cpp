@@ -64,7 +64,7 @@ std::vector<std::vector<TrialRequest>> ScreenStep::next() {
     return {};
   }
   TrialRequest trial = screen_trial(progress_, process_, running);
-  progress_.reserve_s = confirm_reserve_s(progress_);
+  progress_.reserve_s = confirm_reserve(progress_).seconds;
   if (!progress_.affordable({trial})) {
     progress_.complete = false;
     finish();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/search/forecast.h"
 #include "analysis/search/search.h"
 #include "analysis/tune/explanation.h"
 #include "analysis/tune/proof_of_delivery.h"
@@ -27,6 +28,7 @@ struct Tuning {
   std::vector<workload::EnvironmentVariable> environment; // NCCL's and ncclprobe's own, by name
   bool only_environment = false;                          // it was searched for variables that harm
   bool measured = false;                                  // otherwise only prepared
+  std::optional<search::Forecast> forecast;               // of a search that was only prepared
   search::Outcome outcome;
   std::vector<RanTrial> ran; // all trials, in their order
   StepTimesOfCandidates step_times;

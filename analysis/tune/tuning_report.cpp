@@ -11,6 +11,7 @@
 #include "analysis/tune/disturbance_section.h"
 #include "analysis/tune/environment_section.h"
 #include "analysis/tune/explanation_section.h"
+#include "analysis/tune/space_section.h"
 #include "analysis/tune/trial_table.h"
 #include "base/stored_variables.h"
 #include "base/units.h"
@@ -54,10 +55,6 @@ constexpr FindingKind k_default_failed{
     "default_failed", Severity::error,
     "Nothing can be compared: the default itself failed repeatedly. `ncclprobe report` of the run "
     "file says why."};
-constexpr FindingKind k_would_try{
-    "would_try", Severity::note,
-    "Nothing was measured. A search tries as many of the {combinations} "
-    "combinations for {targets} as it can in {budget}."};
 constexpr FindingKind k_not_confirmed{
     "delivery_not_confirmed", Severity::warning,
     "Keep the defaults: {settings} won the search, but did not win again as delivered."};
@@ -102,24 +99,13 @@ std::int64_t candidates_tried(const search::Outcome& outcome) {
   return static_cast<std::int64_t>(tried.size());
 }
 
-// Of all values of all parameters, for each target; at most 10^18.
-std::uint64_t combinations(const search::Space& space) {
-  double product = 1;
-  for (const search::Parameter& one : space.parameters)
-    product *= static_cast<double>(one.values.size());
-  return static_cast<std::uint64_t>(std::min(product, 1e18));
-}
-
 Section answer_section(const Tuning& tuning) {
   Section section{"answer"};
   section.part = Section::Part::answer;
   const search::Outcome& outcome = tuning.outcome;
   std::vector<Finding> findings;
   if (!tuning.measured) {
-    findings.push_back({&k_would_try,
-                        {{"combinations", grouped(combinations(tuning.space))},
-                         {"targets", count_of(tuning.space.targets.size(), "target", "targets")},
-                         {"budget", base::format_duration(1e9 * tuning.budget_s)}}});
+    findings = preparation_findings(tuning);
   } else if (is_recommended(tuning)) {
     const RatioTest& all = *tuning.proof->all;
     const std::vector<model::Setting> set = without_removed(tuning.delivered);
@@ -306,34 +292,6 @@ TablePtr candidate_table(const Tuning& tuning) {
   return table.table();
 }
 
-struct ParameterRow {
-  const search::Parameter* parameter;
-  const std::string* why;
-};
-
-TablePtr parameter_table(const Tuning& tuning) {
-  std::vector<ParameterRow> rows;
-  for (std::size_t i = 0; i < tuning.space.parameters.size(); ++i)
-    rows.push_back({&tuning.space.parameters[i], &tuning.why[i]});
-  TableOf<ParameterRow> table(std::move(rows));
-  using Row = const ParameterRow&;
-  table.add("parameter", [](Row row) { return row.parameter->name; }).titled("parameter").left();
-  table.add("values", [](Row row) { return row.parameter->values; }).nested();
-  table.show_left(
-      "values",
-      [](Row row) {
-        return join(std::vector(row.parameter->values.begin() + 1, row.parameter->values.end()),
-                    ", ");
-      },
-      36);
-  table.add("in_process", [](Row row) { return row.parameter->in_process; });
-  table.show_left("takes effect", [](Row row) {
-    return row.parameter->in_process ? "in process" : "in fresh processes";
-  });
-  table.add("why", [](Row row) { return *row.why; }).titled("why").left(40);
-  return table.table();
-}
-
 // People see those that came far, and those that failed: the others were only slower.
 bool cannot_run_here(const search::Reason& one) {
   return one.fate == Fate::failed && one.outcome == model::OutcomeKind::skipped;
@@ -380,6 +338,9 @@ Object data_of(const Tuning& tuning, const TablePtr& targets, const TablePtr& ca
               {"environment", environment_table(tuning)},
               {"left_out", tuning.not_in_space},
               {"files", tuning.files}};
+  if (tuning.forecast)
+    data.emplace_back("forecast", Object{{"trial_seconds", six_digits(tuning.forecast->trial_s)},
+                                         {"stages", forecast_table(*tuning.forecast)}});
   if (tuning.proof)
     data.emplace_back(
         "proof",
@@ -462,19 +423,10 @@ Report tuning_report(const Tuning& given) {
   if (!tuning->environment.empty())
     report.sections.push_back(
         {"environment", "Variables of the environment", {View{environment_table(*tuning)}}});
-  Section space{"space", tuning->measured ? "What was tried" : "What would be tried"};
-  space.part = Section::Part::method;
-  space.add_each("transport", tuning->transports, 11);
-  space.blocks.push_back(View{parameter_table(*tuning)});
-  space.add_each("note", tuning->notes, 11);
-  for (const model::Setting& one : tuning->pinned)
-    space.add("pinned",
-              fmt::format("{}={} is set in the environment, and stays so; --override {} tunes "
-                          "it.",
-                          one.name, one.value, one.name),
-              11);
-  space.add_each("left out", tuning->not_in_space, 11);
-  report.sections.push_back(std::move(space));
+  if (tuning->forecast)
+    report.sections.push_back(
+        {"forecast", "Expected use of the budget", {View{forecast_table(*tuning->forecast)}}});
+  report.sections.push_back(space_section(*tuning));
   Section files{"files", "Files"};
   for (const std::string& file : tuning->files)
     files.add("", (tuning->folder / file).string(), 2);

@@ -125,25 +125,27 @@ Result<void> TuneJob::prepare() {
   tuning_.budget_s = seconds(options_.time_ns);
   tuning_.synthetic = session_.backend.name == "synthetic";
   tuning_.folder = options_.folder;
+  return {};
+}
+
+analysis::search::Options TuneJob::search_options() const {
   const double end_s = expected_end_s(request_, false);
   const double end_screened_s = expected_end_s(request_, true);
-  search_.emplace(
-      tuning_.space,
-      analysis::search::Options{
-          .min_gain = options_.min_gain,
+  return {.min_gain = options_.min_gain,
           .budget_s = tuning_.budget_s,
           .end_s =
               [=, this](bool screened) {
                 return (screened ? end_screened_s : end_s) * trials_->slowness();
               },
           .expected_s = [this](const TrialRequest& one) { return trials_->expected_s(one); },
-          .seed = *options_.seed});
-  return {};
+          .seed = *options_.seed};
 }
 
 int TuneJob::show_prepared() {
   if (auto prepared = prepare(); !prepared)
     return give_up(prepared.error());
+  if (!tuning_.space.parameters.empty())
+    tuning_.forecast = analysis::search::forecast(tuning_.space, search_options());
   return show_report(base::k_exit_ok);
 }
 
@@ -302,6 +304,7 @@ Job TuneJob::job() {
                        ? "no variable of the environment can have an effect here"
                        : "there is nothing to tune here",
                    "--dry-run shows what was left out, and why"});
+    search_.emplace(tuning_.space, search_options());
     NCCLPROBE_TRY(make_folder(options_.folder));
     if (options_.force)
       remove_delivery(options_.folder);

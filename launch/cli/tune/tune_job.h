@@ -31,6 +31,7 @@ private:
   Result<void> prepare();
   workload::TuningGround ground() const;
   analysis::search::Space space();
+  analysis::search::Options search_options() const; // once prepared
 
   // What to run next: the search's requests, then what the present job needs at its end.
   std::vector<model::TrialSpec> ask();

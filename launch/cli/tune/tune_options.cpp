@@ -75,7 +75,8 @@ Usage tune_usage(TuneOptions& into) {
                     {option("output", "FOLDER", into.folder, path_words("tuned"),
                             "Folder for the results; created if it does not exist", {.also = "-o"}),
                      flag("force", into.force, "Replace earlier results in the folder"),
-                     flag("dry-run", into.dry_run, "Show what would be tried, and measure nothing"),
+                     flag("dry-run", into.dry_run,
+                          "Show what would be tried and the expected time, and measure nothing"),
                      format_option(into.format)}),
            log_options(into.verbosity)})};
 }

@@ -4,6 +4,7 @@
 #include "analysis/report/written.h"
 #include "analysis/tune/disturbance_section.h"
 #include "analysis/tune/environment_section.h"
+#include "analysis/tune/space_section.h"
 #include "analysis/tune/trial_table.h"
 #include "analysis/tune/tuning_report.h"
 #include "analysis/tune/tunings.h"
@@ -46,7 +47,7 @@ bool has_export(const Tuning& tuning) {
 
 TEST_CASE("the answer is to use what is proven twice, and else to keep the defaults") {
   using Ids = std::vector<std::string>;
-  CHECK(answers(prepared_tuning()) == Ids{"would_try"});
+  CHECK(answers(prepared_tuning()) == Ids{"would_try", "expected_trials"});
   CHECK(answers(tuning_without_gain()) == Ids{"keep_defaults", "throttled_trials"});
   CHECK(answers(tuning_with_gain()).front() == "use_settings");
   Tuning lost = tuning_with_gain();
@@ -54,6 +55,22 @@ TEST_CASE("the answer is to use what is proven twice, and else to keep the defau
   CHECK(answers(lost).front() == "delivery_not_confirmed");
   lost.proof.reset();
   CHECK(answers(lost).front() == "delivery_not_confirmed");
+}
+
+TEST_CASE("before a search, the report says how far the budget is expected to reach") {
+  Tuning tuning = prepared_tuning();
+  const Report report = tuning_report(tuning);
+  CHECK(in_words(*findings(report)[1]) ==
+        "About 19 trials are expected; one of the default takes about 2.0 s.");
+  std::string csv = written({.rows = forecast_table(*tuning.forecast)}, Format::csv);
+  std::erase(csv, '\r');
+  CHECK(csv == "part,combinations,all_combinations,trials,seconds\n"
+               "floor,,,4,8\n"
+               "explore,2,2,3,6\n"
+               "confirm,,,12,24\n"
+               "delivery,,,,10\n");
+  tuning.forecast->stages[1].combinations = 0;
+  CHECK(answers(tuning) == std::vector<std::string>{"would_try", "budget_too_short"});
 }
 
 TEST_CASE("only what is recommended is there to paste") {

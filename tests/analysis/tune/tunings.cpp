@@ -21,12 +21,19 @@ Tuning prepared_tuning() {
   tuning.budget_s = 600;
   tuning.folder = "tuned";
   tuning.outcome.settings.candidate = {0, 0};
+  tuning.forecast =
+      search::Forecast{.trial_s = 2,
+                       .stages = {{.trials = 4, .seconds = 8},
+                                  {search::Stage::explore, 2, 2, 3, 6},
+                                  {.stage = search::Stage::confirm, .trials = 12, .seconds = 24}},
+                       .end_s = 10};
   return tuning;
 }
 
 Tuning tuning_without_gain() {
   Tuning tuning = prepared_tuning();
   tuning.measured = true;
+  tuning.forecast.reset();
   search::Outcome& outcome = tuning.outcome;
   outcome.complete = true;
   outcome.trials = 12;

@@ -30,6 +30,13 @@ class Tune(ProgramTest):
         self.assertEqual([one["parameter"] for one in shown["parameters"]], ["algorithm", "chunk_bytes"])
         self.assertTrue(all(one["in_process"] and one["why"] and one["values"][0] == "" for one in shown["parameters"]))
         self.assertFalse((self.folder / "tuned").exists())
+        self.assertGreater(shown["forecast"]["trial_seconds"], 0)
+        stages = {one["part"]: one for one in shown["forecast"]["stages"]}
+        self.assertEqual(list(stages), ["floor", "screen", "confirm", "delivery"])
+        self.assertGreater(stages["screen"]["combinations"], 0)
+        self.assertLess(sum(one["seconds"] for one in stages.values()), 600)
+        shown = self.tune(*ON_CPU, "--dry-run", "--budget", "1s")
+        self.assertIn("budget_too_short", [one["id"] for one in shown["findings"]])
 
     def test_a_variable_of_the_environment_is_pinned(self):
         pinned = {"NCCLPROBE_GLOO_ALGORITHM": "ring"}

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The ncclprobe authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "analysis/search/forecast.h"
+
+#include "analysis/search/explore_step.h"
+#include "analysis/search/floor_step.h"
+#include "analysis/search/reserve.h"
+#include "analysis/search/screen_step.h"
+
+#include <algorithm>
+
+namespace ncclprobe::analysis::search {
+namespace {
+
+std::uint64_t all_combinations(const Space& space, bool in_process) {
+  double product = 1;
+  for (const Parameter& one : space.parameters)
+    if (one.in_process == in_process)
+      product *= static_cast<double>(one.values.size());
+  return static_cast<std::uint64_t>(std::min(product, 1e18)) - 1;
+}
+
+// The rest of the budget, in blocks of combinations with a trial of the default each.
+StageForecast explored(const Progress& progress, double trial_s, double rest_s) {
+  constexpr std::uint64_t block = ExploreStep::k_block;
+  StageForecast out{.stage = Stage::explore,
+                    .all_combinations = all_combinations(progress.space, false)};
+  std::uint64_t most = out.all_combinations;
+  if (progress.options.budget_s > 0 && trial_s > 0) {
+    const auto trials = static_cast<std::uint64_t>(std::max(rest_s / trial_s, 0.0));
+    const std::uint64_t of_last_block = trials % (block + 1);
+    most = trials / (block + 1) * block + (of_last_block > 0 ? of_last_block - 1 : 0);
+  }
+  out.combinations = std::min(out.all_combinations, most);
+  out.trials = static_cast<int>(*out.combinations + (*out.combinations + block - 1) / block);
+  out.seconds = out.trials * trial_s;
+  return out;
+}
+
+StageForecast kept_back(Stage stage, const Reserve& reserve) {
+  return {.stage = stage, .trials = reserve.trials, .seconds = reserve.seconds};
+}
+
+} // namespace
+
+Forecast forecast(const Space& space, const Options& options) {
+  Progress progress(space, options);
+  Forecast out{.trial_s =
+                   progress.expected_s({trial_of(progress, Stage::floor, {progress.unset})})};
+  const StageForecast floor{.stage = Stage::floor,
+                            .trials = FloorStep::k_trials,
+                            .seconds = FloorStep::k_trials * out.trial_s};
+  for (;;) {
+    out.stages = {floor};
+    out.end_s = options.end_s ? options.end_s(progress.screens) : 0;
+    const StageForecast leave_out = kept_back(Stage::leave_out, leave_out_reserve(progress));
+    StageForecast screen = kept_back(Stage::screen, screen_reserve(progress));
+    const StageForecast confirm = kept_back(Stage::confirm, confirm_reserve(progress));
+    if (progress.has_process()) {
+      const double rest_s = options.budget_s - floor.seconds - leave_out.seconds - screen.seconds -
+                            confirm.seconds - out.end_s;
+      out.stages.push_back(explored(progress, out.trial_s, rest_s));
+      const StageForecast& explore = out.stages.back();
+      if (explore.combinations == 0 && explore.all_combinations > 0 && progress.screens) {
+        progress.screens = false; // as ExploreStep decides
+        continue;
+      }
+      const auto processes = std::ranges::count(space.parameters, false, &Parameter::in_process);
+      if (leave_out.trials > 0 && processes > 1)
+        out.stages.push_back(leave_out);
+    }
+    if (progress.screens) {
+      screen.combinations = 0;
+      screen.all_combinations = all_combinations(space, true) * space.targets.size();
+      const double all_s = floor.seconds + screen.seconds + confirm.seconds + out.end_s;
+      if (options.budget_s > 0 && all_s > options.budget_s)
+        screen.trials = 0, screen.seconds = 0;
+      for (std::size_t target = 0; screen.trials > 0 && target < space.targets.size(); ++target)
+        *screen.combinations += screened(progress, progress.unset, target).size();
+      out.stages.push_back(screen);
+    }
+    out.stages.push_back(confirm);
+    return out;
+  }
+}
+
+} // namespace ncclprobe::analysis::search
