@@ -98,12 +98,19 @@ Result<void> TuneDelivery::choose_with_table(const model::TrialRecord* companion
     return {};
   const std::filesystem::path file =
       std::filesystem::absolute(context_.options.folder / k_table_file);
-  const std::string text = to_text(table);
-  NCCLPROBE_TRY(base::write_file_atomically(file, text));
-  tuning_.files.emplace_back(k_table_file);
   set_variable(settings_.variables,
                {"NCCL_TUNER_PLUGIN",
                 (context_.world.program_folder.parent_path() / "lib" / k_tuner_plugin).string()});
+  NCCLPROBE_TRY(write_table(file, table));
+  tuning_.files.emplace_back(k_table_file);
+  return {};
+}
+
+// Sets the variable that names the file and its content.
+Result<void> TuneDelivery::write_table(const std::filesystem::path& file,
+                                       const tuning::Table& table) {
+  const std::string text = to_text(table);
+  NCCLPROBE_TRY(base::write_file_atomically(file, text));
   set_variable(settings_.variables, {"NCCLPROBE_TUNER_TABLE",
                                      to_text(tuning::TableReference{file, base::sha256(text)})});
   return {};
@@ -178,6 +185,19 @@ void TuneDelivery::judge(const analysis::RunSummary& proof) {
   tuning_.explanations = analysis::tune::explain_delivery(proof, targets, delivered);
 }
 
+// The trials of the proof loaded the same rows without it.
+Result<void> TuneDelivery::add_gain_to_table(const tuning::Header& about) {
+  const std::filesystem::path file =
+      std::filesystem::absolute(context_.options.folder / k_table_file);
+  NCCLPROBE_TRY_ASSIGN(tuning::TableFile proven, tuning::read_table_file(file));
+  proven.table.header.gain = about.gain;
+  proven.table.header.interval = about.interval;
+  NCCLPROBE_TRY(write_table(file, proven.table));
+  tuning_.delivered = all_of(settings_);
+  tuning_.variables = settings_.variables;
+  return {};
+}
+
 Result<void> TuneDelivery::finish() {
   const std::filesystem::path& folder = context_.options.folder;
   if (!is_recommended(tuning_)) {
@@ -186,8 +206,11 @@ Result<void> TuneDelivery::finish() {
       std::filesystem::remove(folder / k_table_file, ignored);
     return {};
   }
+  const tuning::Header about = header(&*tuning_.proof->all);
+  if (std::ranges::count(tuning_.files, k_table_file) > 0)
+    NCCLPROBE_TRY(add_gain_to_table(about));
   const analysis::tune::Delivery delivery{
-      settings_.variables, settings_.step_options, header(&*tuning_.proof->all),
+      settings_.variables, settings_.step_options, about,
       analysis::tune::without_effect(tuning_.space, tuning_.outcome),
       tuning_.outcome.each_change_counts};
   for (const auto& [name, content] : analysis::tune::delivered_files(delivery)) {

@@ -51,6 +51,8 @@ private:
   TuneDelivery(const TuneContext& context, analysis::tune::Tuning& tuning)
       : context_(context), tuning_(tuning) {}
   Result<void> choose_with_table(const model::TrialRecord* companion);
+  Result<void> write_table(const std::filesystem::path& file, const tuning::Table& table);
+  Result<void> add_gain_to_table(const tuning::Header& about);
   void choose_for_all();
   // The search confirmed these settings just as they are delivered.
   bool is_confirmed() const;
