@@ -155,6 +155,20 @@ class Tune(ProgramTest):
         stored = read_json(self.run_program("report", "tuned/tune.h5", "--format", "json").stdout)
         self.assertEqual(stored["run"]["trials"] if "trials" in stored["run"] else found["trials"], found["trials"])
 
+    def test_on_the_cpu_a_slow_setting_is_found_and_the_delivery_is_proven(self):
+        # 1,024 pieces of 1 KiB take many times as long as one.
+        slow = {"NCCLPROBE_GLOO_CHUNK_BYTES": "1024"}
+        for budget in "60s", "180s": # on a busy machine the first may not suffice
+            found = self.tune("--backend", "host", "--ranks", "2", "--for", "reduce_scatter:1M", "--seed", "5", "--check-environment",
+                              "--budget", budget, "--force", **slow)
+            if found["recommended"]:
+                break
+        self.assertEqual(found["remove"], list(slow), found["findings"])
+        self.assertGreater(found["proof"]["interval"][0], 1 + found["min_gain"])
+        self.assertFalse(found["proof"]["wrong_data"])
+        self.assertIn("unset NCCLPROBE_GLOO_CHUNK_BYTES", (self.folder / "tuned/settings.sh").read_text())
+        self.assertEqual(self.files(), ["proof.h5", "settings.sh", "tune.h5", "tuning.json"])
+
     def test_it_runs_under_mpirun(self):
         found = self.tune(*SYNTHETIC[:2], *SYNTHETIC[4:], "--budget", "5m", launcher=mpirun(2))
         self.assertTrue(found["recommended"])
