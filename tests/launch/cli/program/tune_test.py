@@ -190,6 +190,11 @@ class Tune(ProgramTest):
             self.assertIn(words, refused.stderr)
             self.assertFalse((self.folder / "tuned").exists())
 
+    def test_a_check_of_a_table_is_another_command(self):
+        refused = self.run_program("tune", "check", "table.csv", "--ranks", "2")
+        self.assertEqual(refused.returncode, 2, refused.stdout)
+        self.assertIn("did you mean `ncclprobe tuner check TABLE`, or `mpirun ... ncclprobe doctor`, which", refused.stderr)
+
     def test_a_folder_that_cannot_be_made_is_refused_before_anything_runs(self):
         refused = self.run_program("tune", *SYNTHETIC, "-o", "/proc/nowhere")
         self.assertEqual(refused.returncode, 7, refused.stderr)
