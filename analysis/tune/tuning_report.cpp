@@ -285,10 +285,14 @@ TablePtr candidate_table(const Tuning& tuning) {
   add_part("exposed_transfer_ns", "transfer ms", &steps::StepTimes::exposed_transfer_ns);
   table.add("fate", [](Row row) { return row.reason->fate; });
   table.add("outcome", [](Row row) { return row.reason->outcome; });
-  table.show_left("result", [](Row row) {
-    return row.reason->fate == Fate::failed ? analysis::in_words(row.reason->outcome)
-                                            : std::string(in_words(row.reason->fate));
-  });
+  table
+      .add("why",
+           [](Row row) {
+             return row.reason->fate == Fate::failed ? analysis::in_words(row.reason->outcome)
+                                                     : std::string(in_words(row.reason->fate));
+           })
+      .titled("result")
+      .left();
   return table.table();
 }
 

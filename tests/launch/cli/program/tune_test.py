@@ -120,6 +120,7 @@ class Tune(ProgramTest):
         self.assertEqual(found["files"], ["tune.h5", "proof.h5", "settings.sh", "launch.txt", "tuning.json"])
         self.check_ran(found, "tune.h5", "proof.h5")
         for one in found["candidates"]:
+            self.assertTrue(one["why"])
             self.assertIn(one["fate"], ["won", "not_proven", "not_chosen", "stopped", "halved", "unfinished"])
         self.assertGreaterEqual(len(found["candidates"]), found["candidates_tried"])
 
