@@ -279,6 +279,8 @@ private:
       text += fmt::format("; {} more kernels than launches", grouped(*ledger.surplus()));
     if (ledger.plugin > 0)
       text += fmt::format("; {} of NCCL's events lost", grouped(ledger.plugin));
+    if (ledger.ranges > 0)
+      text += fmt::format("; {} NVTX ranges lost", grouped(ledger.ranges));
     return text;
   }
 

@@ -39,6 +39,9 @@ void Ledger::add(const trace::LossRow& row) {
   case Kind::calls_unlike:
     calls_unlike += row.count;
     break;
+  case Kind::ranges:
+    ranges += row.count;
+    break;
   }
 }
 

@@ -25,6 +25,7 @@ struct Ledger {
   // Calls whose operation CUPTI itself reported, and those whose time indicates another one.
   std::uint64_t calls_told = 0;
   std::uint64_t calls_unlike = 0;
+  std::uint64_t ranges = 0; // NVTX ranges, no kernels
 
   void add(const trace::LossRow& row);
 
@@ -37,7 +38,7 @@ struct Ledger {
   std::optional<std::uint64_t> surplus() const;
 };
 NCCLPROBE_FIELDS(Ledger, launches_seen, kernels_delivered, dropped_by_library, no_times, own_queue,
-                 file, plugin, unknown_record, calls_told, calls_unlike)
+                 file, plugin, unknown_record, calls_told, calls_unlike, ranges)
 
 Ledger ledger_of(const std::vector<trace::LossRow>& rows);
 

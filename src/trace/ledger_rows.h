@@ -22,6 +22,7 @@ enum class LossKind : std::uint8_t {
   unknown_record,     // of an unknown kind or size
   calls_told,         // no loss: calls whose operation CUPTI itself reported (level full)
   calls_unlike,       // no loss: those whose time indicates another operation
+  ranges,             // NVTX ranges: no space
 };
 // /loss: the ledger; one row for each kind that is not zero, and always the two counts
 struct LossRow {

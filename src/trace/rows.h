@@ -5,6 +5,7 @@
 #include "trace/device_rows.h"
 #include "trace/ledger_rows.h"
 #include "trace/nccl_rows.h"
+#include "trace/range_rows.h"
 #include "trace/runner_rows.h"
 
 #include <tuple>
@@ -16,6 +17,6 @@ using AllRows =
     std::tuple<SpanRow, OperationRow, KernelRow, CopyRow, StreamRow, ApiRow, SynchronizationRow,
                DeviceEventRow, OverheadRow, EnvironmentRow, CommunicatorRow, NcclOperationRow,
                NcclChannelRow, NcclStepRow, NcclNetworkRow, LossRow, LongRow, ClockRow, FactRow,
-               NcclOpenRow, KernelWindowRow>;
+               NcclOpenRow, KernelWindowRow, RangeRow>;
 
 } // namespace ncclprobe::trace

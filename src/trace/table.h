@@ -18,7 +18,7 @@
 // their blocks in the spool, from 1; 0 is the empty text.
 namespace ncclprobe::trace {
 
-inline constexpr std::uint32_t k_rows_version = 4;
+inline constexpr std::uint32_t k_rows_version = 5;
 inline constexpr std::uint32_t k_long_duration = UINT32_MAX;
 
 constexpr std::uint32_t short_duration(std::uint64_t duration_ns) {
@@ -67,6 +67,7 @@ enum class Table : std::uint16_t {
   provenance = 19,
   nccl_open = 20,
   kernel_window = 21,
+  range = 22,
 };
 
 using base::enum_names; // found by argument-dependent lookup

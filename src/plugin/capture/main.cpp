@@ -3,6 +3,7 @@
 
 #include "plugin/capture/limits.h"
 #include "plugin/cuda/kernel_recorder.h"
+#include "plugin/nvtx/injection.h"
 #include "plugin/profiler/tracing.h"
 
 #include "base/printable.h"
@@ -131,4 +132,11 @@ extern "C" [[gnu::visibility("default")]] int InitializeInjection() {
   } catch (const std::exception&) { // no memory: CUDA starts without
   }
   return 1; // CUDA takes 0 as a failure
+}
+
+// NVTX calls this at the program's first range (NVTX_INJECTION64_PATH), once for each of its copies
+// in the process. Ranges are recorded as soon as there is a communicator.
+extern "C" [[gnu::visibility("default")]] int
+InitializeInjectionNvtx2(ncclprobe::plugin::nvtx::GetExportTable get_export_table) {
+  return ncclprobe::plugin::attach_to_nvtx(get_export_table) ? 1 : 0;
 }

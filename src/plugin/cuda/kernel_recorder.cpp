@@ -4,6 +4,7 @@
 #include "plugin/cuda/kernel_recorder.h"
 
 #include "plugin/cuda/activity_buffers.h"
+#include "plugin/host_clock.h"
 #include "plugin/profiler/tracing.h"
 
 #include <algorithm>
@@ -61,17 +62,6 @@ void take_buffer(void*, std::uint32_t, std::uint8_t* buffer, std::size_t, std::s
   if (valid > 0)
     ++spares_lost;
   std::free(buffer); // NOLINT: from give_buffer()
-}
-
-std::uint64_t clock_now(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
-// The clock of NCCL's events.
-std::uint64_t host_now() {
-  return clock_now(CLOCK_MONOTONIC_RAW);
 }
 
 void ignore_callback(void*, std::uint32_t, std::uint32_t, const void*) {}

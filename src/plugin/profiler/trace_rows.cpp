@@ -3,10 +3,10 @@
 
 #include "plugin/profiler/trace_rows.h"
 
+#include "plugin/host_clock.h"
 #include "plugin/profiler/provenance.h"
 
 #include <algorithm>
-#include <ctime>
 #include <memory>
 #include <string>
 #include <utility>
@@ -38,27 +38,49 @@ std::size_t TraceRows::take() {
       break;
     std::visit([this](const auto& one) { on(one); }, *event);
   }
+  return taken + take_ranges();
+}
+
+std::size_t TraceRows::take_ranges() {
+  if (ranks_known_.empty())
+    return 0; // they belong to the rank of the first communicator
+  std::size_t taken = 0;
+  for (; taken < TraceState::k_events; ++taken) {
+    const auto ended = ranges_.ended.pop();
+    if (!ended)
+      break;
+    trace::RangeRow row;
+    row.start_ns = ended->start_ns;
+    row.end_ns = ended->end_ns;
+    row.name = {ended->name};
+    row.domain = {ended->domain};
+    row.thread = ended->thread;
+    row.level = ended->level;
+    row.kind = ended->kind;
+    add(state_.communicators.front().global_rank, row);
+  }
   return taken;
 }
 
 void TraceRows::write() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  const auto now_ns = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-                      static_cast<std::uint64_t>(now.tv_nsec);
-  if (waiting_ > 0 && !events_.make_room(bytes_waiting(), now_ns)) {
+  if (waiting_ > 0 && !events_.make_room(bytes_waiting(), clock_now(CLOCK_REALTIME))) {
     is_full_ = true;
-    for (const auto& [rank, rows] : rows_)
+    for (const auto& [rank, rows] : rows_) {
       state_.operations_left_out += std::get<std::vector<trace::NcclOperationRow>>(rows).size();
+      ranges_left_out_ += std::get<std::vector<trace::RangeRow>>(rows).size();
+    }
     rows_.clear();
   }
   if (std::exchange(texts_of_, events_.begun()) != events_.begun())
-    texts_.fill({});
+    texts_.fill({}), range_texts_.fill({});
   for (auto& [rank, rows] : rows_) {
     for (auto& row : std::get<std::vector<trace::NcclOperationRow>>(rows))
       for (auto text : {&trace::NcclOperationRow::function, &trace::NcclOperationRow::algorithm,
                         &trace::NcclOperationRow::protocol, &trace::NcclOperationRow::data_type})
         intern(row.*text);
+    for (auto& row : std::get<std::vector<trace::RangeRow>>(rows))
+      for (auto text : {&trace::RangeRow::name, &trace::RangeRow::domain})
+        intern_range(row.*text);
     events_.current().take(rank, rows);
   }
   waiting_ = 0;
@@ -109,12 +131,14 @@ void TraceRows::take_unfinished(std::uint64_t now_ns) {
 }
 
 void TraceRows::write_losses(std::uint64_t now_ns) {
-  std::uint64_t lost = state_.lost() + rejected_;
-  if (lost > losses_written_)
-    events_.current().append(
-        state_.communicators.front().global_rank,
-        trace::LossRow{lost - losses_written_, now_ns, trace::LossKind::plugin});
-  losses_written_ = lost;
+  auto write = [&](std::uint64_t lost, std::uint64_t& written, trace::LossKind kind) {
+    if (lost > written)
+      events_.current().append(state_.communicators.front().global_rank,
+                               trace::LossRow{lost - written, now_ns, kind});
+    written = lost;
+  };
+  write(state_.lost() + rejected_, losses_written_, trace::LossKind::plugin);
+  write(ranges_.lost() + ranges_left_out_, ranges_lost_written_, trace::LossKind::ranges);
 }
 
 void TraceRows::on(const CommunicatorMade& made) {
@@ -246,6 +270,13 @@ void TraceRows::intern(trace::TextId& word) {
   if (word.id != 0 && text.id == 0)
     text = events_.current().intern(state_.words.text(static_cast<std::uint8_t>(word.id)));
   word = text;
+}
+
+void TraceRows::intern_range(trace::TextId& name) {
+  trace::TextId& text = range_texts_[name.id];
+  if (name.id != 0 && text.id == 0)
+    text = events_.current().intern(ranges_.names.text(static_cast<std::uint16_t>(name.id)));
+  name = text;
 }
 
 } // namespace ncclprobe::plugin

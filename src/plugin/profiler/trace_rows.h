@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "plugin/nvtx/ranges.h"
 #include "plugin/profiler/clock_bounds.h"
 #include "plugin/profiler/event_spools.h"
 #include "plugin/profiler/step_counter.h"
@@ -22,9 +23,10 @@ namespace ncclprobe::plugin {
 // Converts events into rows and writes them in batches. One thread at a time.
 class TraceRows {
 public:
-  TraceRows(TraceState& state, trace::SpoolWriter& spool, GpuClock clock, EventSpools events)
-      : state_(state), spool_(spool), events_(std::move(events)), clock_(clock),
-        losses_written_(state.lost()) {}
+  TraceRows(TraceState& state, RangeState& ranges, trace::SpoolWriter& spool, GpuClock clock,
+            EventSpools events)
+      : state_(state), ranges_(ranges), spool_(spool), events_(std::move(events)), clock_(clock),
+        losses_written_(state.lost()), ranges_lost_written_(ranges.lost()) {}
 
   // Everything that has arrived. Returns how many.
   std::size_t take();
@@ -44,10 +46,11 @@ public:
   void write_losses(std::uint64_t now_ns);
 
 private:
-  // Until they are written, texts are numbers of state_.words.
-  using RankRows = std::tuple<std::vector<trace::NcclOperationRow>,
-                              std::vector<trace::NcclChannelRow>, std::vector<trace::NcclStepRow>,
-                              std::vector<trace::NcclNetworkRow>, std::vector<trace::ClockRow>>;
+  // Until they are written, texts are numbers of state_.words, and of ranges_.names.
+  using RankRows =
+      std::tuple<std::vector<trace::NcclOperationRow>, std::vector<trace::NcclChannelRow>,
+                 std::vector<trace::NcclStepRow>, std::vector<trace::NcclNetworkRow>,
+                 std::vector<trace::ClockRow>, std::vector<trace::RangeRow>>;
   // Offset of a GPU's %globaltimer from our clock, estimated from the times at which the host heard
   // of events: an upper bound.
   struct TimerBound {
@@ -87,10 +90,13 @@ private:
   std::size_t bytes_waiting() const;
   // The text in the current spool of events.
   void intern(trace::TextId& word);
+  void intern_range(trace::TextId& name);
+  std::size_t take_ranges();
 
   static constexpr std::size_t k_operations = 1 << 14; // that are remembered: the latest
 
   TraceState& state_;
+  RangeState& ranges_;
   trace::SpoolWriter& spool_;
   EventSpools events_;
   GpuClock clock_;
@@ -102,12 +108,15 @@ private:
   std::map<std::uint16_t, ClockBounds> bounds_;           // by communicator
   std::array<bool, TraceState::k_communicators> used_{};  // by communicator: had an operation
   std::array<trace::TextId, WordTable::k_words> texts_{}; // by word, in the current spool
-  std::uint64_t texts_of_ = 0;                            // EventSpools::begun() then
+  std::array<trace::TextId, RangeNames::k_names + 1> range_texts_{}; // by name, there too
+  std::uint64_t texts_of_ = 0;                                       // EventSpools::begun() then
   bool is_full_ = false;
   StepCounter steps_;
   std::uint64_t rejected_ = 0;
   std::uint64_t next_look_ns_ = 0, look_rest_ns_ = 0; // of take_open()
   std::uint64_t losses_written_;
+  std::uint64_t ranges_left_out_ = 0; // because of the limit of bytes
+  std::uint64_t ranges_lost_written_;
 };
 
 } // namespace ncclprobe::plugin

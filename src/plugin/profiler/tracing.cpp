@@ -3,6 +3,8 @@
 
 #include "plugin/profiler/tracing.h"
 
+#include "plugin/host_clock.h"
+#include "plugin/nvtx/ranges.h"
 #include "plugin/profiler/device_ranks.h"
 #include "plugin/profiler/provenance.h"
 #include "plugin/profiler/trace_rows.h"
@@ -10,7 +12,6 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <ctime>
 #include <linux/futex.h>
 #include <memory>
 #include <mutex>
@@ -47,7 +48,7 @@ struct Writing {
   Writing(trace::SpoolWriter& whole, GpuClock clock, const Limits& wanted, std::string stem,
           std::unique_ptr<KernelRecording> with)
       : spool(whole), limits(wanted), kernels(std::move(with)),
-        rows(state, whole, clock, EventSpools(whole, wanted, std::move(stem))) {}
+        rows(state, range_state(), whole, clock, EventSpools(whole, wanted, std::move(stem))) {}
   trace::SpoolWriter& spool;
   Limits limits;
   std::unique_ptr<KernelRecording> kernels;
@@ -57,13 +58,6 @@ struct Writing {
   std::thread thread;
 };
 Writing* writing = nullptr;
-
-std::uint64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 // Until stop() or for so long. A std::condition_variable would need glibc 2.30 to wait for a time.
 void rest_for(Writing& own, std::chrono::nanoseconds time) {
@@ -80,10 +74,10 @@ void stop(Writing& own) {
 // Everything that is left. No more events come, and the mutex is held or not needed any more.
 void write_rest(Writing& own) {
   own.rows.take();
-  own.rows.take_unfinished(now_ns());
+  own.rows.take_unfinished(host_now());
   own.rows.take_clock_readings();
   own.rows.write();
-  own.rows.write_losses(now_ns());
+  own.rows.write_losses(host_now());
 }
 
 void note(const Writing& own, std::string_view name, const std::string& value) {
@@ -109,9 +103,9 @@ void write_until_stopped(Writing& own) {
     if (own.rows.waiting() >= k_rows_at_once || now - last_write >= k_between_writes) {
       if (now - last_write >= k_between_writes)
         own.rows.take_clock_readings();
-      own.rows.take_open(now_ns());
+      own.rows.take_open(host_now());
       own.rows.write();
-      own.rows.write_losses(now_ns());
+      own.rows.write_losses(host_now());
       last_write = now;
     }
     if (phase == Phase::ending && now >= end) {
@@ -224,7 +218,7 @@ void flush_tracing() {
   std::lock_guard lock(writing->mutex);
   writing->rows.take();
   writing->rows.write();
-  writing->rows.write_losses(now_ns());
+  writing->rows.write_losses(host_now());
 }
 
 bool is_tracing() {
@@ -308,7 +302,7 @@ bool takes_operations() {
 template <typename What>
 OperationBegun operation_begun(Communicator& communicator, const What& what) {
   OperationBegun begun;
-  begun.at_ns = now_ns();
+  begun.at_ns = host_now();
   begun.count = what.count;
   begun.id = state.operations_made.fetch_add(1, std::memory_order_relaxed) + 1;
   begun.operation = state.current_operation.load(std::memory_order_relaxed);
@@ -351,7 +345,7 @@ void* begin_event(Communicator& communicator, const abi::PointToPointV4& what) {
 }
 
 void* begin_event(void* parent, const abi::Channel& what) {
-  std::uint64_t at_ns = now_ns();
+  std::uint64_t at_ns = host_now();
   if (!is_tracing() || kind_of(parent) != HandleKind::operation)
     return nullptr;
   std::uint32_t number = state.channels.take();
@@ -383,7 +377,7 @@ void* begin_event(void* parent, const abi::ProxyOperation& what) {
 }
 
 void* begin_event(void* parent, const abi::ProxyStep& what) {
-  std::uint64_t at_ns = now_ns();
+  std::uint64_t at_ns = host_now();
   if (!is_tracing() || kind_of(parent) != HandleKind::proxy_operation ||
       !state.proxy_operations.is_open(number_of(parent)))
     return nullptr;
@@ -403,7 +397,7 @@ void* begin_event(void* parent, const abi::ProxyStep& what) {
 }
 
 void* begin_event(void* parent, const abi::Network& what) {
-  std::uint64_t at_ns = now_ns();
+  std::uint64_t at_ns = host_now();
   bool infiniband = what.id == abi::k_network_infiniband;
   if (phase.load(std::memory_order_relaxed) != Phase::on || what.data == nullptr ||
       (!infiniband && what.id != abi::k_network_socket))
@@ -456,7 +450,7 @@ void enter_state(void* handle, int entered, const abi::StateArguments* arguments
   default:
     return;
   }
-  *at_ns = now_ns();
+  *at_ns = host_now();
   if (arguments != nullptr && arguments->proxy_step.bytes != 0)
     row.bytes = arguments->proxy_step.bytes;
 }
@@ -467,7 +461,7 @@ void end_event(void* handle) {
     if (!open.is_open(number))
       return;
     auto row = open.at(number);
-    row.stop_ns = now_ns();
+    row.stop_ns = host_now();
     open.give_back(number);
     if (is_tracing())
       state.events.push(row);
@@ -475,7 +469,7 @@ void end_event(void* handle) {
   switch (kind_of(handle)) {
   case HandleKind::operation:
     if (is_tracing())
-      state.events.push(OperationEnqueued{now_ns(), number});
+      state.events.push(OperationEnqueued{host_now(), number});
     return;
   case HandleKind::channel:
     if (state.channels.is_open(number))

@@ -47,6 +47,12 @@ TEST_CASE("What CUPTI told of operations is no loss") {
   CHECK(ledger.named_losses() == 0);
 }
 
+TEST_CASE("Lost NVTX ranges are no lost kernels") {
+  Ledger ledger = ledger_of({{4, 0, LossKind::ranges}, {2, 0, LossKind::ranges}});
+  CHECK(ledger.ranges == 6);
+  CHECK(ledger.named_losses() == 0);
+}
+
 TEST_CASE("Where nobody counted launches nothing is claimed") {
   Ledger ledger = ledger_of({{3, 0, LossKind::plugin}});
   CHECK_FALSE(ledger.unexplained());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "plugin/capture/captured_child.h"
+#include "plugin/nvtx/played_nvtx.h"
 #include "trace/spool_reader.h"
 
 #include "support/catch.h"
@@ -274,13 +275,21 @@ TEST_CASE("the last seconds are kept, also by a program that is killed") {
     void* context = nullptr;
     int mask = 0;
     profiler.init(&context, 42, &mask, "job", 1, 4, 3, nullptr);
+    const nvtx::PlayedNvtx nvtx;
+    auto* inject = reinterpret_cast<int (*)(nvtx::GetExportTable)>(
+        dlsym(dlopen(k_library, RTLD_NOW | RTLD_NOLOAD), "InitializeInjectionNvtx2"));
+    if (inject == nullptr || inject(nvtx::PlayedNvtx::get_export_table) != 1)
+      return 1;
     std::uint64_t made = 0;
     auto first = [&] {
       auto files = folder.files();
       return files.empty() ? std::string() : files[0].filename().string();
     };
-    while (first().find(".last-3.spool") == std::string::npos)
+    while (first().find(".last-3.spool") == std::string::npos) {
+      nvtx.push("step");
       all_reduce(profiler, context, made++), usleep(1'000);
+      nvtx.pop();
+    }
     sleep(1); // a job that stands: nothing is deleted
     return raise(SIGKILL);
   });
@@ -295,6 +304,10 @@ TEST_CASE("the last seconds are kept, also by a program that is killed") {
       rows.push_back(row);
     }
     CHECK(support::rows_in<trace::CommunicatorRow>(files[i]).empty());
+    const auto ranges = support::rows_in<trace::RangeRow>(files[i]);
+    CHECK_FALSE(ranges.empty());
+    for (const trace::RangeRow& range : ranges)
+      CHECK(support::text_in(files[i], range.name) == "step");
   }
   REQUIRE_FALSE(rows.empty());
   CHECK(rows.front().sequence > 0);
