@@ -363,6 +363,7 @@ Report timeline_report(Timeline found, TimelineHeading told) {
                          {"joins", timeline.joins}},
                 .figures = {figures}};
   append(report, job_report(timeline, heading));
+  append(report, phases_report(timeline, heading));
   Report causes = job_causes_report(timeline, heading);
   Report steps = steps_report(timeline, heading);
   report.rows = causes.rows ? causes.rows : steps.rows;

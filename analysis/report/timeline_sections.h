@@ -14,6 +14,8 @@ Section timeline_answer(const timeline::Timeline& timeline, const TimelineHeadin
 Report steps_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
 // The steps that were found in a captured job, and what its communicators are used for.
 Report job_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
+// The phases of a captured job's steps, by its NVTX ranges.
+Report phases_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
 // Who holds a captured job up, and what would change that.
 Report job_causes_report(const timeline::Timeline& timeline, const TimelineHeading& heading);
 Report stragglers_report(const timeline::Timeline& timeline, const TimelineHeading& heading);

@@ -50,6 +50,7 @@ struct RankTrace {
   // Of a captured job, when its kernels were recorded. Its communication is then taken from NCCL's
   // reports, which are there at all times.
   std::vector<trace::KernelWindowRow> kernel_windows;
+  std::vector<trace::RangeRow> ranges;        // of NVTX
   std::vector<trace::NcclStepRow> nccl_steps; // only their operations and begins are read
   // The last step of a batch has no known end, so its length is not used. Otherwise it ends with
   // the batch's last activity.

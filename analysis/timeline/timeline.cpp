@@ -61,7 +61,7 @@ Span host_extent(const std::vector<DeviceActivity>& all) {
 class Analysis {
 public:
   Analysis(const TraceSource& source, const TimelineOptions& options)
-      : source_(source), options_(options), traits_(source.texts) {
+      : source_(source), options_(options), traits_(source.texts), names_(source.texts) {
     out_.clocks = fit_clocks(source.ranks);
     for (const RankHead& head : source.ranks) {
       ranks_.push_back(head.rank);
@@ -346,6 +346,7 @@ private:
       windows[steps.keys[k].cell].push_back(steps.windows[k]);
     for (const auto& [cell, spans] : windows)
       rank.streams[cell] = streams_of(reading.activities, busy.compute, spans);
+    rank.phases = phases_of(reading.trace, reading.operations, names_);
     rank.gaps = find_gaps(reading.trace, reading.activities, reading.operations);
     result.durations = durations_of(reading.activities, reading.operations, busy);
     result.choices = nccl_choices(reading.trace, reading.nccl_times, reading.joined,
@@ -356,6 +357,7 @@ private:
   const TraceSource& source_;
   const TimelineOptions& options_;
   TextTraits traits_;
+  NumberedNames names_;
   std::vector<int> ranks_;
   CollectiveTable table_;
   MessageTable messages_;

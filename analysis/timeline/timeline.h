@@ -8,6 +8,7 @@
 #include "analysis/timeline/ledger.h"
 #include "analysis/timeline/message_waits.h"
 #include "analysis/timeline/missing_ranks.h"
+#include "analysis/timeline/phases.h"
 #include "analysis/timeline/slowdown.h"
 #include "analysis/timeline/stragglers.h"
 #include "analysis/timeline/time_parts.h"
@@ -40,6 +41,7 @@ struct RankTimeline {
   std::uint64_t steps_of_cells() const; // 0: the trace has none
   ByCell<std::vector<StreamParts>> streams;
   ByCell<Gaps> gaps;
+  ByCell<Phases> phases;
   JoinCounts joins;
   // Communication in steps, and the part with a known wait.
   std::uint64_t communications = 0;

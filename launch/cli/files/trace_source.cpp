@@ -100,6 +100,7 @@ Result<RankTrace> load(const store::TraceFile& file, int rank, Pass pass) {
     reader.rows(trace.api, &trace::ApiRow::correlation, &trace::ApiRow::start_ns);
     reader.rows(trace.synchronizations);
     reader.rows(trace.device_events);
+    reader.rows(trace.ranges);
     reader.rows(trace.nccl_steps, &trace::NcclStepRow::nccl_operation,
                 &trace::NcclStepRow::start_ns);
   }

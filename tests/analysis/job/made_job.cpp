@@ -144,6 +144,17 @@ void MadeJob::copy(int rank, std::int64_t from_ns, std::int64_t to_ns) {
   add_work(of(rank).trace.copies, from_ns, to_ns);
 }
 
+void MadeJob::range(int rank, const char* name, std::int64_t from_ns, std::int64_t to_ns,
+                    int level) {
+  trace::RangeRow row;
+  row.start_ns = static_cast<std::uint64_t>(from_ns);
+  row.end_ns = static_cast<std::uint64_t>(to_ns);
+  row.name = {text(name)};
+  row.thread = 1;
+  row.level = static_cast<std::uint8_t>(level);
+  of(rank).trace.ranges.push_back(row);
+}
+
 std::uint32_t MadeJob::text(const std::string& text) {
   const auto found = std::ranges::find(texts_, text);
   const auto number = static_cast<std::uint32_t>(found - texts_.begin());

@@ -56,6 +56,9 @@ public:
   void computing_kernel(int rank, std::int64_t from_ns, std::int64_t to_ns);
   void copy(int rank, std::int64_t from_ns, std::int64_t to_ns);
 
+  // An NVTX range of the rank's host.
+  void range(int rank, const char* name, std::int64_t from_ns, std::int64_t to_ns, int level = 0);
+
   timeline::TraceSource source() const;
   std::int64_t now_ns(int rank) const { return ranks_[static_cast<std::size_t>(rank)].now_ns; }
 

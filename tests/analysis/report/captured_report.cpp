@@ -16,10 +16,24 @@ job::MadeJob training_job() {
   const std::vector<int> data{job.communicator({0, 2}), job.communicator({1, 3})};
   const int world = job.communicator({0, 1, 2, 3});
   job.collective(world, "Broadcast", k_mib);
+  std::vector<std::int64_t> began_ns(4); // the phase
+  auto begin_phase = [&] {
+    for (int rank = 0; rank < 4; ++rank)
+      began_ns[static_cast<std::size_t>(rank)] = job.now_ns(rank);
+  };
+  auto end_phase = [&](const char* name, int level) {
+    for (int rank = 0; rank < 4; ++rank)
+      job.range(rank, name, began_ns[static_cast<std::size_t>(rank)], job.now_ns(rank), level);
+  };
   for (int step = 0; step < 60; ++step) {
-    job.compute(10 * k_ms);
+    begin_phase();
+    job.compute(2 * k_ms);
+    end_phase("load batch", 1);
+    job.compute(8 * k_ms);
     if (step % 5 == 4)
       job.compute(3, 3 * k_ms);
+    end_phase("forward", 0);
+    begin_phase();
     for (int layer = 0; layer < 24; ++layer) {
       job.compute(k_ms);
       for (int group : tensor)
@@ -29,6 +43,7 @@ job::MadeJob training_job() {
       job.collective(group, "AllReduce", 100 * k_mib);
       job.collective(group, "AllReduce", 30 * k_mib);
     }
+    end_phase("backward", 0);
     for (int batch = 0; step % 20 == 19 && batch < 10; ++batch) {
       job.compute(8 * k_ms);
       job.collective(world, "AllGather", 2 * k_mib);

@@ -25,6 +25,17 @@ TEST_CASE("A captured job has its steps, groups, and who is late") {
   CHECK(job["communicators"][0]["role"] == "tensor");
   CHECK(job["operations"] == 4 * (1 + 60 * 26 + 30));
   CHECK(job["operations_in_steps"] == 4 * (60 * 26 + 30));
+  const auto& phases = json["phases"];
+  REQUIRE(phases.size() == 3);
+  CHECK(phases[0]["phase"] == "backward");
+  CHECK(phases[0]["outer"].is_null());
+  CHECK(phases[1]["phase"] == "forward");
+  CHECK(phases[1]["mean_ns"].get<double>() == Approx(10e6 + 0.6e6 / 4).epsilon(0.02));
+  CHECK(phases[1]["slowest_rank"] == 3);
+  CHECK(phases[1]["slowest_ns"].get<double>() == Approx(10.6e6).epsilon(0.02));
+  CHECK(phases[1]["share"].get<double>() == Approx(0.25).epsilon(0.03));
+  CHECK(phases[2]["outer"] == "forward");
+  CHECK(phases[2]["phase"] == "load batch");
   const auto& causes = json["job_causes"];
   CHECK(causes["has_all_steps"] == true);
   CHECK(causes["hold_ups"][0]["cause_rank"] == 3);
