@@ -24,7 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* k_library = "libncclprobe-profiler.so";
-constexpr const char* k_injection_variable = "CUDA_INJECTION64_PATH";
+constexpr const char* k_cuda_variable = "CUDA_INJECTION64_PATH";
+constexpr const char* k_nvtx_variable = "NVTX_INJECTION64_PATH";
 constexpr std::uint64_t k_default_steps = 5, k_default_every = 100; // about 1% on average
 constexpr const char* k_plugin_variable = "NCCL_PROFILER_PLUGIN";
 constexpr int k_exit_cannot_start = 126; // as env(1), nohup(1) and shells do
@@ -54,9 +55,9 @@ Result<void> check_other_plugin(const Environment& environment) {
   return {};
 }
 
-// The library of another tool that CUDA is to load: it stays, and ours does without.
-std::string other_injection(const Environment& environment) {
-  const std::string set = value_of(environment, k_injection_variable);
+// The library of another tool that CUDA or NVTX is to load: it stays, and ours does without.
+std::string other_injection(const Environment& environment, const char* variable) {
+  const std::string set = value_of(environment, variable);
   return fs::path(set).filename() == k_library ? "" : set;
 }
 
@@ -76,9 +77,16 @@ void say_cuda(const RecordOptions& options, const Environment& environment) {
                kernels.every
                    ? fmt::format(", in {} of every {} steps", *kernels.steps, *kernels.every)
                    : "");
-  if (const std::string other = other_injection(environment); !other.empty())
+  if (const std::string other = other_injection(environment, k_cuda_variable); !other.empty())
     spdlog::warn("{} is set to {} and stays so: that tool may keep CUPTI for itself",
-                 k_injection_variable, other);
+                 k_cuda_variable, other);
+}
+
+void say_nvtx(const Environment& environment) {
+  if (const std::string other = other_injection(environment, k_nvtx_variable); !other.empty())
+    spdlog::warn("{} is set to {} and stays so: NVTX ranges go to that tool, and phases are not "
+                 "recorded",
+                 k_nvtx_variable, other);
 }
 
 // The library by its name alone, because NCCL 2.27 loads no path. The search path gets a folder
@@ -103,10 +111,15 @@ std::vector<model::Setting> variables(const RecordOptions& options, const Enviro
     all.push_back({"NCCLPROBE_CAPTURE_STEPS", fmt::format("{}", *kernels.steps)});
   if (kernels.every)
     all.push_back({"NCCLPROBE_CAPTURE_EVERY", fmt::format("{}", *kernels.every)});
+  auto inject = [&](const char* variable) {
+    if (other_injection(environment, variable).empty())
+      all.push_back({variable, (plugin_folder(folder) / k_library).string()});
+  };
+  if (!options.verify)
+    inject(k_nvtx_variable);
   if (options.cuda) {
     all.push_back({"NCCLPROBE_CAPTURE_CUDA", "1"});
-    if (other_injection(environment).empty())
-      all.push_back({k_injection_variable, (plugin_folder(folder) / k_library).string()});
+    inject(k_cuda_variable);
   }
   return all;
 }
@@ -190,11 +203,13 @@ int record_command(const fs::path& program_folder, const Environment& environmen
   if (options.print_environment)
     return show(exports, base::k_exit_ok);
   ::setenv("NCCLPROBE_CAPTURE_QUIET", "1", 1); // this says it for the plugin
-  if (speaks(environment))
+  if (speaks(environment)) {
     spdlog::info("recording NCCL's operations ({}) into {}; view them with ncclprobe report {}/",
                  level_of(options), folder->string(), base::shell_word(folder->string()));
-  if (options.cuda && speaks(environment))
-    say_cuda(options, environment);
+    if (options.cuda)
+      say_cuda(options, environment);
+    say_nvtx(environment);
+  }
   return become(options.command);
 }
 

@@ -12,7 +12,9 @@ namespace {
 
 constexpr const char* k_about =
     "Records the NCCL operations of any program that uses NCCL 2.27 or later. The program needs no "
-    "change. Each process writes its own file to the folder.\n\n"
+    "change. Each process writes its own file to the folder. NVTX ranges of the program are "
+    "recorded "
+    "too: they name the phases of its steps.\n\n"
     "ncclprobe replaces itself with the program (exec). The process id, signals and exit code are "
     "therefore the program's.\n\n"
     "With mpirun and srun, put 'ncclprobe record ... --' before the program, as in the examples. "
@@ -29,6 +31,8 @@ constexpr const char* k_about =
     "For kernels, as with --cuda, add these variables:\n"
     "  -e NCCLPROBE_CAPTURE_CUDA=1 -e NCCLPROBE_CAPTURE_STEPS=5 -e NCCLPROBE_CAPTURE_EVERY=100 \\\n"
     "    -e CUDA_INJECTION64_PATH=/usr/lib64/libncclprobe-profiler.so\n\n"
+    "For phases by NVTX ranges, add "
+    "-e NVTX_INJECTION64_PATH=/usr/lib64/libncclprobe-profiler.so.\n\n"
     "--print-env prints paths of this host. A container does not have them.\n\n"
     "--cuda: CUPTI serves one tool per process. A torch.profiler that starts while kernels are "
     "recorded may get no data. If another tool uses CUPTI, the program continues, but its kernels "

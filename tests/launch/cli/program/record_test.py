@@ -12,7 +12,7 @@ import subprocess
 import sys
 import unittest
 
-from played_nccl import PLUGIN
+from played_nccl import NVTX, PLUGIN
 from program_test_case import BIN, SCHEMAS, ProgramTest, mpirun, read_json
 
 LIBRARY = "libncclprobe-profiler.so"
@@ -23,7 +23,7 @@ PROGRAM = r"""
 import ctypes as c, os, signal, sys, time
 ranks, count, rest, end = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
 rank = int(os.environ.get("PLAYED_RANK", os.environ.get("OMPI_COMM_WORLD_RANK", "0")))
-""" + PLUGIN + r"""
+""" + PLUGIN + NVTX + r"""
 def now():
     return c.c_uint64(time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW))
 step_ns = int(os.environ.get("PLAYED_STEP_NS", "0")) # of the GPU's clock, whatever the host's says
@@ -32,12 +32,15 @@ def gpu(step, more_ns):
 context, handle, mask = c.c_void_p(), c.c_void_p(), c.c_int()
 assert init(c.byref(context), 42, c.byref(mask), b"job", 1, ranks, rank, None) == 0
 for i in range(count):
+    push(b"iteration %d" % i)
     one = Collective(2, None, 0, i, b"AllReduce", None, None, 1024, 0, b"ncclFloat32", 2, 16, b"RING", b"SIMPLE")
     assert start(context, c.byref(handle), c.byref(one)) == 0 and stop(handle) == 0
     if handle and not os.environ.get("PLAYED_WITHOUT_GPU_TIMES"):
         assert start(context, c.byref(handle), c.byref(Channel(64, handle, 0, 0, 1, gpu(i, 0)))) == 0
         assert enter(handle, 22, c.byref(gpu(i, 1000))) == 0 and stop(handle) == 0
+    push(b"rest")
     time.sleep(rest)
+    pop(), pop()
 if end == "kill":
     time.sleep(1) # five times the writer's period
     os.kill(os.getpid(), signal.SIGKILL)
@@ -253,6 +256,7 @@ class Record(ProgramTest):
         job = self.folder.resolve() / folder
         self.assertEqual(variables["NCCL_PROFILER_PLUGIN"], LIBRARY)
         self.assertEqual(variables["NCCLPROBE_CAPTURE_DIR"], str(job))
+        self.assertTrue(os.path.samefile(variables["NVTX_INJECTION64_PATH"], BIN / f"../lib/{LIBRARY}"))
         self.assertNotIn("NCCLPROBE_CAPTURE_CUDA", variables)
         first, ours = variables["LD_LIBRARY_PATH"].split(":")
         self.assertEqual(first, "/usr/lib")
@@ -269,6 +273,26 @@ class Record(ProgramTest):
         wanted = " ".join(words(self.run_program("record", "--help").stdout))
         for recipe in recipes:
             self.assertIn(" ".join(words(recipe)), wanted)
+
+    def test_ranges_of_nvtx_are_phases_of_steps(self):
+        self.assertEqual(self.job(count=200, rest=0.001).returncode, 0)
+        done = self.run_program("report", "job", "--format", "json")
+        phases = json.loads(done.stdout)["phases"]
+        self.assertEqual([(one["outer"], one["phase"]) for one in phases],
+                         [(None, "iteration #"), ("iteration #", "rest")])
+        self.assertLessEqual(phases[1]["mean_ns"], phases[0]["mean_ns"])
+        self.assertIn("Phases of a step on the host", self.run_program("report", "job").stdout)
+        self.operations() # exports tables
+        with open(self.folder / "tables/range.csv", newline="") as rows:
+            self.assertEqual(collections.Counter(row["level"] for row in csv.DictReader(rows)), {"0": 200, "1": 200})
+
+        job = [sys.executable, str(self.program), "1", "3", "0", "0"]
+        other = self.run_program("record", "-o", "other", "--", "env", "-u", "NVTX_INJECTION64_PATH", *job,
+                                 NVTX_INJECTION64_PATH="/opt/other.so")
+        self.assertEqual(other.returncode, 0, other.stderr)
+        self.assertIn("NVTX_INJECTION64_PATH is set to /opt/other.so and stays so", " ".join(other.stderr.split()))
+        printed = self.run_program("record", "--print-env", "-o", "none", NVTX_INJECTION64_PATH="/opt/other.so").stdout
+        self.assertNotIn("NVTX_INJECTION64_PATH", printed)
 
     def test_kernels_are_asked_for_by_variables_too(self):
         def variables(*options, **environment):
