@@ -71,7 +71,7 @@ Result<void> claim(const fs::path& folder, const JobPlace& who, base::Overwrite 
       if (std::error_code trouble; !fs::remove(capture, trouble) && trouble)
         return fail(Errc::io, "cannot remove {}: {}", capture.string(), trouble.message());
     }
-    if (::ftruncate(file.get(), 0) != 0)
+    if (!lines.empty() && ::ftruncate(file.get(), 0) != 0)
       return fail(Errc::io, "cannot write {}: {}", path.string(), system_error());
     added = who.job + "\n";
   }

@@ -130,13 +130,15 @@ JobPlace job_place(const Environment& environment, const std::vector<std::string
   const std::string meeting = fmt::format("{}:{}", value("MASTER_ADDR"), value("MASTER_PORT"));
   const bool meets = !value("MASTER_ADDR").empty() && !is_this_host(meeting);
 
-  if (const std::string id = value("TORCHELASTIC_RUN_ID"); !id.empty() && !value("RANK").empty()) {
-    const std::string agent = lasting_name(torchrun_above());
-    // "none" is what torchrun calls a job that got no name.
-    return {"torchrun " + (id != "none" ? id : meets ? meeting : agent), host, agent};
-  }
   if (!value("SLURM_STEP_ID").empty())
     return {fmt::format("slurm {}.{}", value("SLURM_JOB_ID"), value("SLURM_STEP_ID")), "", own};
+  if (const std::string id = value("TORCHELASTIC_RUN_ID"); !id.empty() && !value("RANK").empty()) {
+    const std::string agent = lasting_name(torchrun_above());
+    // "none" is what torchrun calls a job that got no name. A name may be used again: where the
+    // job meets tells it from the next one.
+    const std::string where = meets ? meeting : id != "none" ? "" : agent;
+    return {fmt::format("torchrun {} {}", where, id), host, agent};
+  }
   if (const std::string id = first_of("PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"); !id.empty())
     return {fmt::format("mpi {}", id), "", own};
   if (const std::string rank = first_of("PMI_RANK", "MV2_COMM_WORLD_RANK", "OMPI_COMM_WORLD_RANK");
@@ -145,7 +147,7 @@ JobPlace job_place(const Environment& environment, const std::vector<std::string
     return {fmt::format("mpi of {} ranks {}", size, control_port_above()), "rank " + rank, own};
   }
   if (const std::string rank = value("RANK"); !rank.empty() && meets)
-    return {fmt::format("ranks {}", meeting), "rank " + rank, own};
+    return {fmt::format("{} ranks {}", value("WORLD_SIZE"), meeting), "rank " + rank, own};
   // Ranks of one host have the launcher in common.
   if (!value("LOCAL_RANK").empty())
     return {fmt::format("launcher {}", lasting_name(getppid())), "", own};

@@ -16,7 +16,8 @@ struct JobPlace {
   // The same on all processes and all hosts of the job.
   std::string job;
   // Empty if no other job can have that name. Otherwise, the next job may have the same name, and
-  // these two distinguish it: within a job, a place is never taken by two processes.
+  // these two distinguish it: a place that another process takes is the next job's. So two torchrun
+  // agents on one host are two jobs.
   std::string place;   // "rank 3", or "host node7"
   std::string process; // who has the place: this process, or the launcher that started it
 };

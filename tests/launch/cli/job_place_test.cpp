@@ -17,13 +17,27 @@ TEST_CASE("the processes of one launch have one job, and the next launch has ano
         Case{{{"PMIX_NAMESPACE", "a"}, {"PMIX_RANK", "0"}},
              {{"PMIX_NAMESPACE", "a"}, {"PMIX_RANK", "1"}},
              {{"PMIX_NAMESPACE", "b"}, {"PMIX_RANK", "0"}}},
-        Case{{{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}, {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}, {}},
+        Case{{{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}},
+             {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}},
+             {{"PMI_RANK", "0"}, {"PMI_SIZE", "4"}}},
         Case{{{"RANK", "0"}, {"MASTER_ADDR", "alpha"}, {"MASTER_PORT", "1"}},
              {{"RANK", "1"}, {"MASTER_ADDR", "alpha"}, {"MASTER_PORT", "1"}},
              {{"RANK", "0"}, {"MASTER_ADDR", "alpha"}, {"MASTER_PORT", "2"}}},
         Case{{{"TORCHELASTIC_RUN_ID", "a"}, {"RANK", "0"}},
              {{"TORCHELASTIC_RUN_ID", "a"}, {"RANK", "1"}},
-             {{"TORCHELASTIC_RUN_ID", "b"}, {"RANK", "0"}}}}) {
+             {{"TORCHELASTIC_RUN_ID", "b"}, {"RANK", "0"}}},
+        Case{{{"TORCHELASTIC_RUN_ID", "a"},
+              {"RANK", "0"},
+              {"MASTER_ADDR", "alpha"},
+              {"MASTER_PORT", "1"}},
+             {{"TORCHELASTIC_RUN_ID", "a"},
+              {"RANK", "1"},
+              {"MASTER_ADDR", "alpha"},
+              {"MASTER_PORT", "1"}},
+             {{"TORCHELASTIC_RUN_ID", "a"},
+              {"RANK", "0"},
+              {"MASTER_ADDR", "beta"},
+              {"MASTER_PORT", "1"}}}}) {
     CHECK(job_place(one.first, {}).job == job_place(one.second, {}).job);
     CHECK(job_place(one.first, {}).job != job_place(one.other, {}).job);
   }
