@@ -13,19 +13,27 @@
 namespace ncclprobe::analysis::search {
 namespace {
 
-std::uint64_t all_combinations(const Space& space, bool in_process) {
+// Of many combinations, those that cannot run count too.
+std::uint64_t all_combinations(const Progress& progress, bool in_process,
+                               std::optional<std::size_t> target = {}) {
+  constexpr double k_most_examined = 10'000;
+  constexpr double k_most = 1e15; // so that sums over targets fit
   double product = 1;
-  for (const Parameter& one : space.parameters)
+  for (const Parameter& one : progress.space.parameters)
     if (one.in_process == in_process)
       product *= static_cast<double>(one.values.size());
-  return static_cast<std::uint64_t>(std::min(product, 1e18)) - 1;
+  if (product > k_most_examined)
+    return static_cast<std::uint64_t>(std::min(product, k_most)) - 1;
+  const auto all =
+      combinations(progress.space, in_process, static_cast<std::size_t>(k_most_examined));
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      all, [&](const Candidate& one) { return progress.allowed(one, target); }));
 }
 
 // The rest of the budget, in blocks of combinations with a trial of the default each.
 StageForecast explored(const Progress& progress, double trial_s, double rest_s) {
   constexpr std::uint64_t block = ExploreStep::k_block;
-  StageForecast out{.stage = Stage::explore,
-                    .all_combinations = all_combinations(progress.space, false)};
+  StageForecast out{.stage = Stage::explore, .all_combinations = all_combinations(progress, false)};
   std::uint64_t most = out.all_combinations;
   if (progress.options.budget_s > 0 && trial_s > 0) {
     const auto trials = static_cast<std::uint64_t>(std::max(rest_s / trial_s, 0.0));
@@ -72,10 +80,16 @@ Forecast forecast(const Space& space, const Options& options) {
     }
     if (progress.screens) {
       screen.combinations = 0;
-      screen.all_combinations = all_combinations(space, true) * space.targets.size();
-      const double all_s = floor.seconds + screen.seconds + confirm.seconds + out.end_s;
-      if (options.budget_s > 0 && all_s > options.budget_s)
-        screen.trials = 0, screen.seconds = 0;
+      screen.all_combinations = 0;
+      for (std::size_t target = 0; target < space.targets.size(); ++target)
+        screen.all_combinations += all_combinations(progress, true, target);
+      // A single round is enough for ScreenStep.
+      const double rest_s = options.budget_s - floor.seconds - confirm.seconds - out.end_s;
+      if (options.budget_s > 0 && screen.seconds > rest_s) {
+        screen.seconds /= screen.trials;
+        screen.trials = screen.seconds > rest_s ? 0 : 1;
+        screen.seconds *= screen.trials;
+      }
       for (std::size_t target = 0; screen.trials > 0 && target < space.targets.size(); ++target)
         *screen.combinations += screened(progress, progress.unset, target).size();
       out.stages.push_back(screen);

@@ -14,8 +14,9 @@ namespace ncclprobe::analysis::search {
 // What a stage is expected to do.
 struct StageForecast {
   Stage stage = Stage::floor;
-  // Of its parameters, for all targets together in `screen`. Absent: the stage tries none.
-  std::optional<std::uint64_t> combinations = {}; // that it has time for
+  // Combinations of values that there is time for; in `screen`, the sum over the targets. Absent:
+  // the stage chooses none.
+  std::optional<std::uint64_t> combinations = {};
   std::uint64_t all_combinations = 0;
   int trials = 0;
   double seconds = 0;

@@ -22,11 +22,11 @@ constexpr FindingKind k_repeated{
 constexpr FindingKind k_not_repeated{
     "rejected_only", Severity::warning,
     "Rejected, because the default was disturbed or failed there, and not repeated, because the "
-    "budget had no room: {trials}."};
-constexpr FindingKind k_throttled{
-    "throttled_trials", Severity::warning,
-    "In {throttled} of {all} trials, GPUs were throttled ({reasons}). These trials count like "
-    "others."};
+    "budget or the run ended first: {trials}."};
+constexpr FindingKind k_throttled{"throttled_trials", Severity::warning,
+                                  "In {throttled} of {all} timed trials, GPUs were throttled "
+                                  "({reasons}). These trials count like "
+                                  "others."};
 
 struct DisturbanceRow {
   const search::Disturbance* disturbance;
@@ -80,15 +80,18 @@ std::vector<Finding> disturbance_findings(const Tuning& tuning) {
     all.push_back({&k_not_repeated, {{"trials", trials(left)}}});
   std::uint64_t reasons = 0;
   int throttled = 0;
+  int timed = 0;
   for (const RanTrial& one : tuning.ran) {
+    if (one.role == TrialRole::companion)
+      continue;
+    ++timed;
     reasons |= one.throttle_reasons;
     throttled += one.throttle_reasons != 0 ? 1 : 0;
   }
   if (throttled > 0)
-    all.push_back({&k_throttled,
-                   {{"throttled", throttled},
-                    {"all", std::ssize(tuning.ran)},
-                    {"reasons", throttle_text(reasons)}}});
+    all.push_back(
+        {&k_throttled,
+         {{"throttled", throttled}, {"all", timed}, {"reasons", throttle_text(reasons)}}});
   return all;
 }
 

@@ -6,8 +6,8 @@
 #include "analysis/proof/nccl_log.h"
 #include "base/error.h"
 
-#include <algorithm>
 #include <set>
+#include <vector>
 
 namespace ncclprobe::analysis::tune {
 namespace {
@@ -50,16 +50,18 @@ std::string unexpected_transport(const workload::TransportsInUse& expected,
       seen.insert(one.transport);
   if (seen.empty())
     return "";
+  std::vector<std::string_view> names;
   for (Transport transport : {expected.inside_node, expected.between_nodes}) {
     const Expected one = expected_of(transport);
-    if (one.name.empty() || std::ranges::any_of(seen, [&](const std::string& transport_name) {
-          return transport_name.starts_with(one.in_log);
-        }))
+    if (one.name.empty())
       continue;
-    return fmt::format("NCCL's log shows connections by {}, and none by {}. The settings that were "
-                       "tried are those for {}; ncclprobe doctor looks for the cause",
-                       fmt::join(seen, ", "), one.name, one.name);
+    names.push_back(one.name);
+    std::erase_if(seen, [&](const std::string& name) { return name.starts_with(one.in_log); });
   }
+  if (!names.empty() && !seen.empty())
+    return fmt::format("NCCL's log shows connections by {}. The settings that were tried are those "
+                       "for {}; ncclprobe doctor looks for the cause",
+                       fmt::join(seen, ", "), fmt::join(names, " and "));
   return "";
 }
 

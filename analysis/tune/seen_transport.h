@@ -9,9 +9,9 @@
 
 namespace ncclprobe::analysis::tune {
 
-// What a user must know if NCCL connected its ranks by another transport than `expected`, for which
-// the settings were chosen that tune tried. Empty: NCCL did as expected, or its log shows no
-// connections. `companion`: a trial of the default with NCCL's log.
+// What a user must know if NCCL connected ranks by another transport than `expected`: tune tries
+// the settings that matter for those. Empty: NCCL did as expected, or its log shows no connections.
+// NCCL's log does not tell NVLink from PCIe. `companion`: a trial of the default with NCCL's log.
 std::string unexpected_transport(const workload::TransportsInUse& expected,
                                  const model::TrialRecord& companion);
 

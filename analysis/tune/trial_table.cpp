@@ -43,7 +43,7 @@ std::string_view why_in_stage(const TrialRow& row) {
     return is_of_default(row) ? "the default, between the combinations"
                               : "the fastest combination, or the same without one change";
   case Stage::screen:
-    return "in-process values in turns with the default's cells";
+    return "in-process values in turns with cells without them";
   case Stage::confirm:
     return is_of_default(row) ? "the default, in turns with the finalist"
                               : "the finalist, in a process that had no part in choosing";

@@ -294,6 +294,8 @@ private:
         return why;
     }
     const model::Setting setting{parameter.name, value};
+    if (parameter.name == "NCCL_ALGO" && value != "Ring")
+      return "it holds for all functions of a job, and some, such as Broadcast, know only Ring";
     if (parameter.scope == TuningScope::process)
       if (std::string why = misread(setting); !why.empty())
         return why;

@@ -433,6 +433,9 @@ TEST_CASE(
     CHECK(find(steps, name)->scope == TuningScope::process);
   }
   CHECK(find(steps, "algorithm") == nullptr);
+  // A job's broadcasts would fail with another one.
+  CHECK(values(steps, "NCCL_ALGO") == Names{"", "Ring"});
+  CHECK(!why_left_out(steps, "NCCL_ALGO", "Tree").empty());
 
   // A tuner table chooses for the collective beside the step, and not for the step.
   const TuningTarget step = ground.targets.front();

@@ -103,6 +103,7 @@ Result<void> TuneDelivery::choose_with_table(const model::TrialRecord* companion
                 (context_.world.program_folder.parent_path() / "lib" / k_tuner_plugin).string()});
   NCCLPROBE_TRY(write_table(file, table));
   tuning_.files.emplace_back(k_table_file);
+  table_ = std::move(table);
   return {};
 }
 
@@ -189,10 +190,9 @@ void TuneDelivery::judge(const analysis::RunSummary& proof) {
 Result<void> TuneDelivery::add_gain_to_table(const tuning::Header& about) {
   const std::filesystem::path file =
       std::filesystem::absolute(context_.options.folder / k_table_file);
-  NCCLPROBE_TRY_ASSIGN(tuning::TableFile proven, tuning::read_table_file(file));
-  proven.table.header.gain = about.gain;
-  proven.table.header.interval = about.interval;
-  NCCLPROBE_TRY(write_table(file, proven.table));
+  table_->header.gain = about.gain;
+  table_->header.interval = about.interval;
+  NCCLPROBE_TRY(write_table(file, *table_));
   tuning_.delivered = all_of(settings_);
   tuning_.variables = settings_.variables;
   return {};
@@ -207,7 +207,7 @@ Result<void> TuneDelivery::finish() {
     return {};
   }
   const tuning::Header about = header(&*tuning_.proof->all);
-  if (std::ranges::count(tuning_.files, k_table_file) > 0)
+  if (table_)
     NCCLPROBE_TRY(add_gain_to_table(about));
   const analysis::tune::Delivery delivery{
       settings_.variables, settings_.step_options, about,

@@ -61,6 +61,7 @@ private:
   TuneContext context_;
   analysis::tune::Tuning& tuning_;
   CandidateSettings settings_;
+  std::optional<tuning::Table> table_; // as written
 };
 
 // How long companions and proof_trials() take, in seconds; 0 if these defaults cannot be planned.

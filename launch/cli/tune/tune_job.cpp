@@ -144,8 +144,10 @@ analysis::search::Options TuneJob::search_options() const {
 int TuneJob::show_prepared() {
   if (auto prepared = prepare(); !prepared)
     return give_up(prepared.error());
-  if (!tuning_.space.parameters.empty())
+  if (!tuning_.space.parameters.empty()) {
+    search_.emplace(tuning_.space, search_options()); // refuses what a run would refuse
     tuning_.forecast = analysis::search::forecast(tuning_.space, search_options());
+  }
   return show_report(base::k_exit_ok);
 }
 
@@ -378,8 +380,8 @@ int TuneJob::conclude(const analysis::RunSummary* proof, int exit_code) {
   if (delivery_)
     if (auto finished = delivery_->finish(); !finished)
       return give_up(finished.error());
-  if (auto written = write_report(); !written)
-    return give_up(written.error());
+  if (auto written = write_report(); !written) // the answer is shown all the same
+    exit_code_ = std::max(exit_code_, give_up(written.error()));
   // Failures of the search's trials are those of candidates, if all that it asked for has run.
   // exit_code_ has those of the default and of the delivery.
   const bool of_candidates = asked_.empty() && (exit_code == base::k_exit_some_failed ||

@@ -31,6 +31,10 @@ TEST_CASE("tune says if NCCL connects its ranks by another transport than expect
   const TransportsInUse sockets{Transport::none, Transport::sockets, {}};
   CHECK(unexpected_transport(sockets, companion_via("NET/Socket/0")).empty());
   CHECK(!unexpected_transport(sockets, companion_via("NET/IB/0")).empty());
+
+  // How many ranks a node has may be unknown, so that one of both may be unused.
+  const TransportsInUse both{Transport::nvlink, Transport::sockets, {}};
+  CHECK(unexpected_transport(both, companion_via("NET/Socket/0")).empty());
 }
 
 TEST_CASE("tune says nothing of transports that NCCL does not log") {

@@ -164,9 +164,9 @@ TEST_CASE("disturbances, throttling and trials that were not repeated are told")
                                                     "rejected_and_repeated", "rejected_only",
                                                     "throttled_trials"});
   const Report report = tuning_report(tuning);
-  CHECK(in_words(*findings(report).back()) ==
-        "In 1 of 4 trials, GPUs were throttled (software power cap, software thermal slowdown). "
-        "These trials count like others.");
+  CHECK(in_words(*findings(report).back()) == "In 1 of 3 timed trials, GPUs were throttled "
+                                              "(software power cap, software thermal slowdown). "
+                                              "These trials count like others.");
   std::string csv = written({.rows = disturbance_table(tuning)}, Format::csv);
   std::erase(csv, '\r');
   CHECK(csv == "file,trial,time_ratio,limit,new_level\n"
@@ -187,7 +187,7 @@ TEST_CASE("of each trial, the report says why it ran, with which settings, and h
         "tune.h5,0,search,floor,planned,\"the default against itself, for the A/A floor\","
         "default,2,ok,,false,,,3\n"
         "tune.h5,1,search,screen,cells_not_run,cells that an earlier trial did not reach: "
-        "in-process values in turns with the default's cells,default,4,timed_out,no end in "
+        "in-process values in turns with cells without them,default,4,timed_out,no end in "
         "30 s,true,true,\"software power cap, software thermal slowdown\",33.5\n"
         "proof.h5,0,companion,,,the library's log shows how it runs these settings,"
         "NCCL_MIN_CTAS=32,2,ok,,false,,,2\n"
