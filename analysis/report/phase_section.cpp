@@ -16,7 +16,8 @@ namespace {
 
 constexpr FindingKind k_phases{
     "phases", Severity::note,
-    "Phases are the program's NVTX ranges, without those that cover more than one step. Means over "
+    "Phases are the program's NVTX ranges, without those that cover more than one whole step. "
+    "Means over "
     "the ranks that have the phase. A phase is what the host did; its kernels may run later."};
 
 // Over the ranks that have the phase.

@@ -39,7 +39,8 @@ Span span_of(const trace::RangeRow& row) {
 
 bool contains(const trace::RangeRow& outer, const trace::RangeRow& inner) {
   return outer.kind == trace::RangeKind::nested && inner.kind == trace::RangeKind::nested &&
-         outer.thread == inner.thread && outer.end_ns > inner.start_ns;
+         outer.thread == inner.thread &&
+         outer.end_ns >= inner.end_ns; // ranges of domains may overlap
 }
 
 bool covers_several(const Span& range, const Spans& windows) {

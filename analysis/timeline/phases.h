@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-// Phases of steps, by the program's NVTX ranges: what the host did when. A GPU may work off a phase
-// later.
+// Phases of steps, by the program's NVTX ranges: what the host did when. Its kernels may run later.
 namespace ncclprobe::analysis::timeline {
 
 struct PhaseName {
@@ -29,8 +28,8 @@ struct Phases {
   std::map<PhasePath, std::int64_t> ns; // in which at least one thread was in the phase
 };
 
-// Which texts are names of ranges that differ only in their numbers, and more than
-// k_most_numbered: "iteration 1", "iteration 2" and so on are one phase, "iteration #".
+// Texts that differ only in their digits, if there are more than k_most_numbered: "iteration 1",
+// "iteration 2" and so on are one phase, "iteration #".
 class NumberedNames {
 public:
   static constexpr std::size_t k_most_numbered = 16;

@@ -14,7 +14,7 @@ inline std::uint64_t clock_now(clockid_t clock) {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// The clock of all rows.
+// The clock of all host times in rows.
 inline std::uint64_t host_now() {
   return clock_now(CLOCK_MONOTONIC_RAW);
 }

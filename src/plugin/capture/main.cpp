@@ -134,8 +134,8 @@ extern "C" [[gnu::visibility("default")]] int InitializeInjection() {
   return 1; // CUDA takes 0 as a failure
 }
 
-// NVTX calls this at the program's first range (NVTX_INJECTION64_PATH), once for each of its copies
-// in the process. Ranges are recorded as soon as there is a communicator.
+// NVTX calls this when the program first uses it (NVTX_INJECTION64_PATH), once for each of its
+// copies in the process. Ranges that begin once there is a communicator are recorded.
 extern "C" [[gnu::visibility("default")]] int
 InitializeInjectionNvtx2(ncclprobe::plugin::nvtx::GetExportTable get_export_table) {
   return ncclprobe::plugin::attach_to_nvtx(get_export_table) ? 1 : 0;

@@ -6,8 +6,8 @@
 
 namespace ncclprobe::plugin {
 
-// Takes part in this copy of NVTX, of which each library of a program may have its own. False: it
-// has no tables of functions.
+// Attaches to one copy of NVTX. Each library of a program may have its own. False: the copy has no
+// tables of functions.
 bool attach_to_nvtx(nvtx::GetExportTable get_export_table);
 
 } // namespace ncclprobe::plugin

@@ -15,9 +15,9 @@ namespace ncclprobe::plugin {
 
 using RangeName = Word<64>;
 
-// Numbers for the names of NVTX ranges and domains. For any thread, without waiting; all zeroes is
-// empty. Programs may make names without end ("iteration 17"): once k_exact are known, new names
-// that differ only in their numbers are one, and what finds no place is k_others.
+// Ids for the names of NVTX ranges and domains. For any thread, without waiting; all zeroes is
+// empty. The number of names is limited, and programs count in them ("iteration 17"). After k_exact
+// names, the digits of new ones are replaced. When the table is full, a new name is k_others.
 class RangeNames {
 public:
   static constexpr std::size_t k_names = 1024;

@@ -72,7 +72,7 @@ void pop_range(std::uint16_t domain) {
   --of_thread.depth;
   if (range.start_ns != 0 && is_tracing())
     ranges.ended.push({range.start_ns, host_now(), own_thread(), range.name, domain,
-                       static_cast<std::uint8_t>(level), trace::RangeKind::nested});
+                       static_cast<std::uint8_t>(level), trace::RangeKind::nested, 0});
 }
 
 std::uint64_t start_range(std::uint16_t domain, std::uint16_t name) {
@@ -84,17 +84,17 @@ std::uint64_t start_range(std::uint16_t domain, std::uint16_t name) {
   range.name = name;
   range.domain = domain;
   range.kind = trace::RangeKind::free;
-  return std::uint64_t{number} + 1;
+  range.serial = ranges.started.fetch_add(1, std::memory_order_relaxed);
+  return std::uint64_t{range.serial} << 32 | (number + 1);
 }
 
 void end_range(std::uint64_t range) {
-  if (range == 0 || range > UINT32_MAX ||
-      !ranges.open.is_open(static_cast<std::uint32_t>(range - 1)))
+  const std::uint32_t number = static_cast<std::uint32_t>(range) - 1;
+  if (range == 0 || !ranges.open.is_open(number))
     return;
-  const auto number = static_cast<std::uint32_t>(range - 1);
   RangeEnded ended = ranges.open.at(number);
-  ranges.open.give_back(number);
-  if (!is_tracing())
+  // A program may end a range twice.
+  if (ended.serial != range >> 32 || !ranges.open.give_back(number) || !is_tracing())
     return;
   ended.end_ns = host_now();
   ended.thread = own_thread();

@@ -21,7 +21,9 @@ public:
   void push(const Event& event) {
     std::uint64_t place = next_.load(std::memory_order_relaxed);
     do {
-      if (place - first_.load(std::memory_order_acquire) >= Size) {
+      // Negative: `place` is old, and the reader has passed it.
+      const auto ahead = static_cast<std::int64_t>(place - first_.load(std::memory_order_acquire));
+      if (ahead >= static_cast<std::int64_t>(Size)) {
         lost_.fetch_add(1, std::memory_order_relaxed);
         return;
       }

@@ -39,13 +39,16 @@ public:
   bool is_open(std::uint32_t number) const {
     return number < Size && places_[number].open.load(std::memory_order_acquire);
   }
-  void give_back(std::uint32_t number) {
-    places_[number].open.store(false, std::memory_order_release);
+  // False: another thread has just returned it.
+  bool give_back(std::uint32_t number) {
+    if (!places_[number].open.exchange(false, std::memory_order_acq_rel))
+      return false;
     std::uint64_t head = free_.load(std::memory_order_relaxed);
     do {
       places_[number].next.store(static_cast<std::uint32_t>(head), std::memory_order_relaxed);
     } while (!free_.compare_exchange_weak(head, changed(head) | (number + 1),
                                           std::memory_order_release));
+    return true;
   }
 
   // Calls visit(Event&) for all open events; nothing may end meanwhile.

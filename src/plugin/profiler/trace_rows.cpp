@@ -63,16 +63,12 @@ std::size_t TraceRows::take_ranges() {
 }
 
 void TraceRows::write() {
-  if (waiting_ > 0 && !events_.make_room(bytes_waiting(), clock_now(CLOCK_REALTIME))) {
-    is_full_ = true;
-    for (const auto& [rank, rows] : rows_) {
-      state_.operations_left_out += std::get<std::vector<trace::NcclOperationRow>>(rows).size();
-      ranges_left_out_ += std::get<std::vector<trace::RangeRow>>(rows).size();
-    }
-    rows_.clear();
+  if (waiting_ > 0)
+    make_room();
+  if (std::exchange(texts_of_, events_.begun()) != events_.begun()) {
+    texts_.fill({});
+    range_texts_.fill({});
   }
-  if (std::exchange(texts_of_, events_.begun()) != events_.begun())
-    texts_.fill({}), range_texts_.fill({});
   for (auto& [rank, rows] : rows_) {
     for (auto& row : std::get<std::vector<trace::NcclOperationRow>>(rows))
       for (auto text : {&trace::NcclOperationRow::function, &trace::NcclOperationRow::algorithm,
@@ -84,6 +80,24 @@ void TraceRows::write() {
     events_.current().take(rank, rows);
   }
   waiting_ = 0;
+}
+
+// Ranges are the first to go, because NCCL's events are what a capture is for.
+void TraceRows::make_room() {
+  const std::uint64_t now_ns = clock_now(CLOCK_REALTIME);
+  if (events_.make_room(bytes_waiting(), now_ns))
+    return;
+  for (auto& [rank, rows] : rows_) {
+    auto& ranges = std::get<std::vector<trace::RangeRow>>(rows);
+    ranges_left_out_ += ranges.size();
+    ranges.clear();
+  }
+  if (events_.make_room(bytes_waiting(), now_ns))
+    return;
+  is_full_ = true;
+  for (const auto& [rank, rows] : rows_)
+    state_.operations_left_out += std::get<std::vector<trace::NcclOperationRow>>(rows).size();
+  rows_.clear();
 }
 
 std::size_t TraceRows::bytes_waiting() const {

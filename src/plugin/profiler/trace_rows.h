@@ -87,6 +87,7 @@ private:
   bool add_open(std::uint64_t now_ns, std::uint64_t least_ns);
   void bound_clock(const trace::NcclChannelRow& row);
   bool is_credible(const trace::NcclChannelRow& row);
+  void make_room(); // for the rows that wait; drops some if there is too little
   std::size_t bytes_waiting() const;
   // The text in the current spool of events.
   void intern(trace::TextId& word);

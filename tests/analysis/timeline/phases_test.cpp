@@ -81,6 +81,20 @@ TEST_CASE("phases are the outermost two levels of ranges, within steps") {
                                       {path({"attention"}), 400}});
 }
 
+TEST_CASE("a range that only overlaps another one is not within it") {
+  PhasedJob job;
+  job.range(500, 1'000, "init"); // ends when the first step begins
+  job.range(900, 1'300, "load", 1);
+  job.range(2'100, 2'500, "first");
+  job.range(2'400, 2'900, "second", 1);
+  job.range(2'600, 2'700, "inner", 1);
+
+  CHECK(job.phases().at(0).ns == PhaseTimes{{path({"load"}), 300},
+                                            {path({"first"}), 400},
+                                            {path({"second"}), 500},
+                                            {path({"second", "inner"}), 100}});
+}
+
 TEST_CASE("a range over the border of two steps belongs to both, and one over many to none") {
   PhasedJob job;
   job.range(500, 20'000, "training");
