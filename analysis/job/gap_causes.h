@@ -28,9 +28,9 @@ public:
     Parts parts{};
     double late_ns = 0; // not in `parts`: by the launches, the host was late
   };
-  // Divides `length_ns` before an operation: by its kernels. If those of other steps were recorded,
-  // the usual length in their proportions. The launches judge what is longer: `late_ns` of it at
-  // most is the host's, and the rest computing.
+  // Divides `length_ns` before an operation by its kernels. Without kernels of this step, those of
+  // other steps give the usual length and its parts. Of what is longer, at most `late_ns` is the
+  // host's, and the rest is computing.
   Division divided(std::uint32_t rank, const GraphOperation& operation,
                    const MeasuredOperation& measured, double length_ns, double late_ns) const;
   // What fills the part of the gap that exceeds the usual; nothing: its kernels were not recorded.
