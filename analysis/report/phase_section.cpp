@@ -10,7 +10,7 @@
 
 namespace ncclprobe::analysis {
 
-using timeline::PhaseName, timeline::PhasePath, timeline::Phases;
+using timeline::PhaseName, timeline::PhasePath;
 
 namespace {
 
@@ -64,7 +64,8 @@ timeline::ByCell<RowsByPath> rows_by_cell(const timeline::Timeline& timeline) {
 // The longest first, each before those that it contains.
 std::vector<PhaseRow> phase_rows(const timeline::Timeline& timeline) {
   std::vector<PhaseRow> all;
-  for (const auto& [cell, rows] : rows_by_cell(timeline)) {
+  for (const auto& cell : rows_by_cell(timeline)) {
+    const RowsByPath& rows = cell.second;
     std::vector<PhaseRow> of_cell;
     for (const auto& [path, row] : rows)
       of_cell.push_back(row);

@@ -347,7 +347,7 @@ struct Figures {
 } // namespace
 
 Report timeline_report(Timeline found, TimelineHeading told) {
-  const auto figures = std::make_shared<const Figures>(std::move(found), std::move(told));
+  const auto figures = std::make_shared<const Figures>(Figures{std::move(found), std::move(told)});
   const auto& [timeline, heading] = *figures;
   Report report{.title = "Timeline of " + heading.title,
                 .sections = {origin_section(timeline, heading), timeline_answer(timeline, heading),
