@@ -201,6 +201,7 @@ def replayed_settings(bench, name):
         for setting in random.sample(list(times), len(times)):
             variables = dict([setting.split("=")]) if setting else {}
             times[setting].append(step_ms(bench.of_job(bench.job(name, batch=batch), **variables)))
+            print(f"settings   {name:10} {setting or 'as it is'}: the job's step takes {times[setting][-1]:.3f} ms", flush=True)
     _, capture = bench.record(name, "--cuda", "--steps", "5", "--every", "5", batch=batch)
     report = replay_times(bench, capture, "--iterations", "5", *[word for setting in REPLAYED_SETTINGS for word in ("--setting", setting)])
     replayed = {one["setting"]: one["step_ms"] for one in report["steps"] if one["parts"] == "all"}

@@ -188,16 +188,16 @@ def main():
         timing = ["--warmups", str(options.warmups), "--iterations", str(options.iterations), "--batches", str(options.batches)]
         grid_s, grid = measure(options, processes, options.measured, folder / "grid", grids, timing)
         scaled_s = grid_s * options.repeats / options.measured
+        print(f"grid: {len(processes)} combinations of processes, {grid_s:.0f} s for {options.measured} of {options.repeats} repeats, "
+              f"so {scaled_s:.0f} s", flush=True)
         tune_s, chosen = tuned(options, max(options.share * scaled_s - BESIDE_BUDGET_S, 0.5 * options.share * scaled_s), folder)
+        print(f"tune: {tune_s:.0f} s, {tune_s / scaled_s:.1%} of the grid's time: {words(chosen)}", flush=True)
         finalists = sorted(grid, key=lambda one: cost(grid[one]))[:FINALISTS]
         compared = list(dict.fromkeys([*finalists, chosen])) # and the default
         again = promising(grid, finalists, grids)
         (_, first_half), (_, second_half) = (measure(options, compared, options.final_repeats // 2, folder / half, again, FINAL_TIMING)
                                              for half in ("first", "second"))
     of_process, within = best_of_grid(grid, first_half, finalists)
-    print(f"grid: {len(processes)} combinations of processes, {grid_s:.0f} s for {options.measured} of {options.repeats} repeats, "
-          f"so {scaled_s:.0f} s")
-    print(f"tune: {tune_s:.0f} s, {tune_s / scaled_s:.1%} of the grid's time: {words(chosen)}")
     print(f"best of the grid: {words(of_process)}")
     print(f"{'bytes':>10}  {'default us':>10}  {'grid us':>9}  {'tune us':>9}  grid/tune  best of the grid")
     nothing = frozenset()
