@@ -11,7 +11,6 @@ set -euo pipefail
 # listed: mpirun needs it only between hosts.
 packages_build=(
   cmake ninja-build g++ pkg-config
-  libopenmpi-dev openmpi-bin
   libhdf5-dev
   libgloo-dev
   libdeflate-dev libprotozero-dev libdw-dev
@@ -22,6 +21,8 @@ packages_build=(
   nettle-dev
   esbuild node-d3
 )
+# To start under mpirun and srun with PMI. A build with -DNCCLPROBE_MPI=OFF does without.
+packages_mpi=(libopenmpi-dev openmpi-bin)
 # To build and run the tests and benchmarks.
 packages_test=(
   catch2 libbenchmark-dev
@@ -50,11 +51,12 @@ packages_full=(
 
 usage() {
   cat <<END
-Usage: launch/setup.sh [--without-tests | --full] [--print]
+Usage: launch/setup.sh [--without-tests | --full] [--without-mpi] [--print]
 Installs the distribution packages that ncclprobe needs, as root or through sudo; only missing ones.
 
   --without-tests  only what is needed to build and run, not to test
   --full           also what only tests/run.sh --full needs
+  --without-mpi    no Open MPI, for a build with -DNCCLPROBE_MPI=OFF
   --print          print the list of packages, one a line, and stop
   --help           print this and stop
 
@@ -65,11 +67,13 @@ END
 
 tests=yes
 full=no
+mpi=yes
 print_only=no
 for argument in "$@"; do
   case $argument in
     --without-tests) tests=no ;;
     --full) full=yes ;;
+    --without-mpi) mpi=no ;;
     --print) print_only=yes ;;
     --help | -h) usage && exit 0 ;;
     *) echo "setup.sh: unknown argument '$argument'" >&2 && usage >&2 && exit 2 ;;
@@ -78,6 +82,9 @@ done
 
 required=("${packages_build[@]}")
 optional=()
+if [ "$mpi" = yes ]; then
+  required+=("${packages_mpi[@]}")
+fi
 if [ "$tests" = yes ]; then
   required+=("${packages_test[@]}")
   optional=("${packages_optional[@]}")
