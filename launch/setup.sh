@@ -41,6 +41,7 @@ packages_optional=(
   python3-venv python3-setuptools python3-wheel # installs the Python package into a virtual environment
   jupyter-nbconvert python3-ipykernel # runs the notebook in examples/
   chromium chromium-driver python3-selenium node-typescript # HTML pages in a browser, and their types
+  python3-kubernetes docker-compose # read the job files that emit writes
 )
 
 # For tests that only tests/run.sh --full runs.

@@ -4,6 +4,7 @@
 """`ncclprobe emit` as a user runs it: files that bash and YAML can read, with what was asked for in its place."""
 
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -115,6 +116,32 @@ class Emit(ProgramTest):
             moved[kind](document)
             with self.assertRaises(jsonschema.ValidationError):
                 jsonschema.validate(document, schemas[kind])
+
+    @unittest.skipUnless(job_schemas.kubernetes, "there are no types of Kubernetes for Python (python3-kubernetes)")
+    def test_jobs_and_pods_are_what_kubernetes_knows(self):
+        checked = 0
+        for kind, document in self.job_files():
+            parts = []
+            if kind == "jobset":
+                parts = [("V1JobTemplateSpec", one["template"]) for one in document["spec"]["replicatedJobs"]]
+            elif kind == "mpijob":
+                parts = [("V1PodTemplateSpec", one["template"]) for one in document["spec"]["mpiReplicaSpecs"].values()]
+            for name, part in parts:
+                self.assertTrue(job_schemas.survives_as(name, part), part)
+                pod = part if name == "V1PodTemplateSpec" else part["spec"]["template"]
+                pod["spec"]["containers"][0]["limits"] = {}
+                self.assertFalse(job_schemas.survives_as(name, part))
+                checked += 1
+        self.assertEqual(checked, 3 * len(NODES))
+
+    @unittest.skipUnless(shutil.which("docker-compose"), "there is no docker-compose")
+    def test_docker_compose_reads_its_file(self):
+        for arguments in ([], ["--gpus", "4", "--hca", "mlx5_0"]):
+            words = self.emit("compose", *arguments, *HARD)
+            for text, right in ((words, True), (words.replace("shm_size:", "shm_syze:"), False)):
+                done = subprocess.run(["docker-compose", "-f", "-", "config", "-q"], input=text, cwd=self.folder, capture_output=True,
+                                      text=True, timeout=60)
+                self.assertEqual(done.returncode == 0, right, done.stderr)
 
     @unittest.skipUnless(jsonschema and "NCCLPROBE_JOB_SCHEMAS" in os.environ, "NCCLPROBE_JOB_SCHEMAS names no folder (job_schemas.py)")
     def test_the_published_schemas_accept_the_files(self):

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """The shape of the job files that `emit` writes: a JSON schema for each kind. ours() are written by hand, and know only the fields that
-our files have: a field in a wrong place fails. published() are the whole schemas of the projects, from a folder with these files:
+our files have: a field in a wrong place fails. survives_as() asks Kubernetes' own types. published() are the whole schemas of the
+projects, from a folder with these files:
 
     jobset.yaml   kubernetes-sigs/jobset      config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml
     mpijob.yaml   kubeflow/mpi-operator       manifests/base/kubeflow.org_mpijobs.yaml
@@ -11,8 +12,14 @@ our files have: a field in a wrong place fails. published() are the whole schema
 
 import json
 import pathlib
+import types
 
 import yaml
+
+try:
+    import kubernetes.client
+except ImportError: # python3-kubernetes
+    kubernetes = None
 
 TEXT, COUNT = {"type": "string", "minLength": 1}, {"type": "integer", "minimum": 0}
 TEXTS = {"type": "array", "items": TEXT, "minItems": 1}
@@ -91,3 +98,17 @@ def published(folder):
         schemas[kind] = strict(schema)
         schemas[kind]["properties"]["metadata"] = {"type": "object"} # definitions leave it out: it is every resource's
     return schemas
+
+
+def survives_as(kind, document):
+    """Whether Kubernetes' client, which is made from the cluster's interface, reads and writes all of a document as an object of this
+    kind. It drops what it does not know, and raises ValueError where something is missing."""
+    client = kubernetes.client.ApiClient()
+    read = client.deserialize(types.SimpleNamespace(data=json.dumps(document)), kind)
+    return scalars_as_text(client.sanitize_for_serialization(read)) == scalars_as_text(document)
+
+
+def scalars_as_text(value):
+    if isinstance(value, dict):
+        return {key: scalars_as_text(one) for key, one in value.items()}
+    return [scalars_as_text(one) for one in value] if isinstance(value, list) else str(value)
