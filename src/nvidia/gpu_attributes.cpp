@@ -14,17 +14,17 @@
 namespace ncclprobe::nvidia {
 namespace {
 
-// CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, which headers before CUDA 12.1 do not name.
-constexpr auto k_multicast_supported = static_cast<CUdevice_attribute>(132);
+// CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, which headers before CUDA 12.1 do not name. CUDA 11's
+// enumeration cannot even hold the number, so attributes are integers here.
+constexpr int k_multicast_supported = 132;
 
 void ask(const SharedLibrary& driver, std::vector<model::GpuHealth>& health) {
   CUresult (*start)(unsigned) = driver.optional("cuInit");
   CUresult (*find)(CUdevice*, const char*) = driver.optional("cuDeviceGetByPCIBusId");
-  CUresult (*attribute)(int*, CUdevice_attribute, CUdevice) =
-      driver.optional("cuDeviceGetAttribute");
+  CUresult (*attribute)(int*, int, CUdevice) = driver.optional("cuDeviceGetAttribute");
   if (start == nullptr || find == nullptr || attribute == nullptr || start(0) != CUDA_SUCCESS)
     return;
-  auto asked = [&](CUdevice device, CUdevice_attribute what) -> std::optional<bool> {
+  auto asked = [&](CUdevice device, int what) -> std::optional<bool> {
     int value = 0;
     if (attribute(&value, what, device) != CUDA_SUCCESS)
       return std::nullopt;

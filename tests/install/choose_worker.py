@@ -22,8 +22,14 @@ class ChooseWorker(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         shutil.copy(BIN / "ncclprobe", self.folder)
         # What a package has. They are equal here: the name alone decides.
-        for name in ("cpu", "cuda12", "cuda13"):
-            os.link(shutil.copy(BIN / "ncclprobe-worker", self.folder / "worker"), self.folder / f"ncclprobe-worker-{name}")
+        shutil.copy(BIN / "ncclprobe-worker", self.folder / "worker")
+        self.install("cpu", "cuda12", "cuda13")
+
+    def install(self, *workers):
+        for old in self.folder.glob("ncclprobe-worker-*"):
+            old.unlink()
+        for name in workers:
+            os.link(self.folder / "worker", self.folder / f"ncclprobe-worker-{name}")
 
     def call(self, *words, driver=None, version=None):
         environment = {name: value for name, value in os.environ.items() if name not in ("LD_LIBRARY_PATH", "FAKE_CUDA_DRIVER")}
@@ -47,6 +53,12 @@ class ChooseWorker(unittest.TestCase):
         facts = self.facts(driver=DRIVER)["worker"]
         self.assertEqual(facts["program"], "ncclprobe-worker-cpu")
         self.assertIn("cuDriverGetVersion of libcuda.so.1 returned 3", facts["chosen_because"])
+
+    def test_a_package_for_cuda_11_and_13_serves_each_driver_from_11_on(self):
+        self.install("cpu", "cuda11", "cuda13")
+        for version, worker in (("10020", "cpu"), ("11080", "cuda11"), ("12040", "cuda11"), ("13000", "cuda13"), ("14000", "cuda13")):
+            with self.subTest(version=version):
+                self.assertEqual(self.facts(driver=DRIVER, version=version)["worker"]["program"], f"ncclprobe-worker-{worker}")
 
     def test_version_is_complete(self):
         programs = self.facts(driver=DRIVER, version="13000")
