@@ -91,8 +91,8 @@ Result<void> check_launcher(const std::map<std::string, std::string>& environmen
       Error{Errc::mismatch,
             fmt::format("{} started {} tasks, but MPI sees {}: each task would measure alone",
                         launcher, told, fleet_size),
-            "start with mpirun, or with srun --mpi=pmix if this MPI was built with PMIx, or "
-            "without MPI: export MASTER_ADDR and MASTER_PORT for all ranks"});
+            "start with mpirun, or with the srun --mpi that this MPI knows (Open MPI: pmix, MPICH: "
+            "pmi2), or without MPI: export NCCLPROBE_LAUNCHER=env, MASTER_ADDR and MASTER_PORT"});
 }
 
 Result<void> check_agreement(const std::vector<SupervisorReport>& reports) {

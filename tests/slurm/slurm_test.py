@@ -15,7 +15,12 @@ import unittest
 from slurm_cluster import SlurmCluster, why_not
 
 BIN = pathlib.Path(os.environ["NCCLPROBE_BIN"])
-WITH_MPI = os.environ.get("NCCLPROBE_MPI") == "ON"
+def mpi_of_this_build():
+    done = subprocess.run([BIN / "ncclprobe", "--version", "--format", "json"], capture_output=True, text=True, timeout=60)
+    return json.loads(done.stdout)["ncclprobe"]["mpi"]
+
+
+MPI = mpi_of_this_build()
 SMALL = ["run", "--backend", "host", "--no-sweep", "--sizes", "64K", "--collectives", "all_reduce", "--repeat", "1", "--batches", "2"]
 TASKS = ["--nodes=2", "--ntasks=4", "--ntasks-per-node=2"]
 # The PMIx servers of two nodes on one machine get in each other's way.
@@ -52,9 +57,27 @@ class UnderSlurm(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return file
 
-    @unittest.skipUnless(WITH_MPI, "this build has no MPI")
+    @unittest.skipUnless("Open MPI" in MPI, "this build has no Open MPI")
     def test_srun_with_pmix(self):
         self.srun("pmix", TASKS_OF_ONE_NODE)
+
+    @unittest.skipUnless("MPICH" in MPI, "this build has no MPICH")
+    def test_srun_with_pmi2(self):
+        self.srun("pmi2")
+
+    @unittest.skipUnless("MPICH" in MPI, "this build has no MPICH")
+    def test_mpich_is_alone_where_it_does_not_know_the_kind_of_pmi_and_that_is_refused(self):
+        done = self.cluster.run("srun", "--mpi=pmix", *TASKS_OF_ONE_NODE, str(BIN / "ncclprobe"), *SMALL, "-o", str(self.run_file))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("NCCLPROBE_LAUNCHER=env", done.stderr)
+        self.assertFalse(self.run_file.exists())
+
+    @unittest.skipUnless("Open MPI" in MPI, "this build has no Open MPI")
+    def test_open_mpi_ends_where_it_does_not_know_the_kind_of_pmi(self):
+        done = self.cluster.run("srun", "--mpi=pmi2", *TASKS, str(BIN / "ncclprobe"), *SMALL, "-o", str(self.run_file))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("OMPI was not built with SLURM's PMI support", done.stderr)
+        self.assertFalse(self.run_file.exists())
 
     def test_srun_with_pmi2_for_a_job_without_mpi(self):
         self.srun("pmi2", NCCLPROBE_LAUNCHER="env", MASTER_ADDR="127.0.0.1", MASTER_PORT="29611")
@@ -75,9 +98,13 @@ class UnderSlurm(unittest.TestCase):
         self.assertEqual((state, code), ("COMPLETED", 0), output)
         self.expect_four_ranks()
 
-    @unittest.skipUnless(WITH_MPI, "this build has no MPI")
-    def test_the_emitted_script_with_mpi(self):
+    @unittest.skipUnless("Open MPI" in MPI, "this build has no Open MPI")
+    def test_the_emitted_script_with_pmix(self):
         self.submit_emitted("pmix", 1)
+
+    @unittest.skipUnless("MPICH" in MPI, "this build has no MPICH")
+    def test_the_emitted_script_with_pmi2(self):
+        self.submit_emitted("pmi2", 2)
 
     def test_the_emitted_script_without_mpi(self):
         self.submit_emitted("none", 2, MASTER_ADDR="127.0.0.1")  # n1 is no name that leads anywhere
