@@ -20,7 +20,8 @@ struct CheckOptions {
   // GPUs of a node that have a rail each. With more than one, each group is measured once as a
   // whole and once on all rails at once, each rail separately.
   int rails = 1;
-  int group = 2; // nodes that are measured together
+  int group = 2;      // nodes that are measured together
+  int then_group = 0; // then of the good ones, for faults that pairs do not show; 0: none
   int most_rounds = 14;
   // The largest probability that anything is named that is at most half as slow as `slower`.
   double alpha = 0.01;
@@ -48,11 +49,20 @@ struct Meeting {
   bool broken() const { return times_ns.empty(); }
 };
 
+// What an earlier check says of a path of a node.
+struct EarlierSpeed {
+  double slowness = 0;   // logarithm, against what was usual then
+  double half_width = 0; // of its 95% interval
+  int meetings = 0;
+};
+
 // Why a node or a link is not good, for programs. Documented in docs/fleet.md.
 enum class Reason {
   none,           // it is good
   slow,           // all of its paths
   slow_rails,     // only some of its rails
+  slow_in_groups, // only with more nodes than in the first rounds
+  got_slower,     // against an earlier check, more than the fleet
   crashed,        // its worker
   no_answer,      // its supervisor went silent
   other_ranks,    // it has another number of ranks than most nodes
@@ -74,6 +84,8 @@ struct History {
   int rounds = 0; // that are over
   std::vector<Meeting> meetings;
   std::vector<Fault> faults;
+  // By node and path, from an earlier check, which may not know all nodes. Empty: there is none.
+  std::vector<std::vector<std::optional<EarlierSpeed>>> earlier;
 };
 
 // failed: it crashed, or hung with every partner. undecided: neither acquitted nor accused yet.
@@ -92,19 +104,30 @@ struct PathVerdict {
   std::optional<SpeedEstimate> estimate; // absent: it was never measured
 };
 
+// What a node's standing rests on.
+enum class Evidence { first_groups, then_groups, baseline };
+
 struct NodeVerdict {
   Standing standing = Standing::undecided;
+  Evidence evidence = Evidence::first_groups;
   std::vector<PathVerdict> paths;
-  std::vector<int> bad_rails; // only some of them; empty: not a matter of rails
+  std::vector<PathVerdict> then_groups;      // empty: it was not to be measured in them
+  std::vector<PathVerdict> against_baseline; // of earlier speeds; empty: none of them is known
+  std::vector<int> bad_rails;                // only some of them; empty: not a matter of rails
   Reason fault_reason = Reason::none;
   std::string fault; // why it failed
   int broken = 0;    // meetings that did not finish
+
+  const std::vector<PathVerdict>& decisive() const { // of that evidence
+    return evidence == Evidence::first_groups  ? paths
+           : evidence == Evidence::then_groups ? then_groups
+                                               : against_baseline;
+  }
 };
 
-// A pair whose members are both fine with others.
-struct LinkVerdict {
-  int first = 0;
-  int second = 0;
+// A group whose members are all fine with others. Of two nodes: their link.
+struct GroupVerdict {
+  Group nodes;
   std::optional<int> rail; // only this one is slow
   Standing standing = Standing::undecided;
   std::optional<SpeedEstimate> estimate; // absent: it only ever broke
@@ -119,14 +142,17 @@ struct RailVerdict {
 
 struct Judgement {
   std::vector<NodeVerdict> nodes;
-  std::vector<LinkVerdict> links; // bad and undecided ones
-  std::vector<RailVerdict> rails; // only if there are at least three
-  std::vector<double> usual_ns;   // by path; what a group of good nodes takes; empty: unknown
-  double usual_error = 0;         // standard error of the logarithm of the first one
-  double noise = 0;               // standard deviation of a meeting's logarithm, the largest path's
+  std::vector<GroupVerdict> groups; // bad and undecided ones
+  bool first_decided = false;       // all nodes, by the first groups alone
+  std::vector<RailVerdict> rails;   // only if there are at least three
+  std::vector<double> usual_ns;     // by path; what a group of good nodes takes; empty: unknown
+  double usual_error = 0;           // standard error of the logarithm of the first one
+  double noise = 0; // standard deviation of a meeting's logarithm, the largest path's
+  std::optional<double> then_usual_ns; // whole nodes in the later groups; absent: none was measured
+  int then_undecided = 0;              // good in the first groups; the rounds were over for more
 
   int count(Standing standing) const;
-  bool decided() const; // nodes and links
+  bool decided() const; // nodes and groups
 };
 
 } // namespace ncclprobe::analysis::fleet

@@ -17,6 +17,7 @@ struct BaselineComparison {
   double ratio = 1;  // of the usual bandwidths; below 1: slower now
   Interval interval; // 95%
   bool slower = false;
+  int unknown_nodes = 0; // of this check
 };
 
 // A check, as far as it got.
@@ -28,7 +29,8 @@ struct Checked {
   std::string collective;
   std::uint64_t bytes = 0;
   int ranks_per_node = 1;
-  double usual_gb_per_s = 0; // busbw of a group of good nodes; 0: unknown
+  double usual_gb_per_s = 0;      // busbw of a group of good nodes; 0: unknown
+  double then_usual_gb_per_s = 0; // of the later groups
   int rounds = 0;
   int meetings = 0;
   Judgement judgement;
@@ -37,8 +39,6 @@ struct Checked {
   std::string why_incomplete; // empty: it ran to its end
 };
 
-// "0.61x [0.58, 0.64], slow in 6 of 6, rail 3": why a node is not good. Empty for good ones.
-std::string reason_of(const Checked& checked, int node);
 // True if a node, a link or a rail is named.
 bool names_any(const Checked& checked);
 

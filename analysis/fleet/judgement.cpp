@@ -4,7 +4,10 @@
 #include "analysis/fleet/judgement.h"
 
 #include "analysis/fleet/path_judge.h"
+#include "analysis/search/sequential_test.h"
 #include "analysis/statistics/statistics.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -18,19 +21,24 @@ constexpr std::size_t k_partners_to_fail = 2;
 constexpr int k_rails_to_compare = 3;
 constexpr double k_centre_errors = 3;
 
-// What is known of nodes that broke down.
+// What is known of nodes that broke down, or whose groups of that size did.
 class Failures {
 public:
-  Failures(const CheckOptions& options, const History& history)
-      : history_(history), faults_(static_cast<std::size_t>(options.nodes)),
+  Failures(const CheckOptions& options, const History& history, int group)
+      : rounds_(history.rounds), group_(group), faults_(static_cast<std::size_t>(options.nodes)),
         out_(static_cast<std::size_t>(options.nodes), false),
         last_measured_(static_cast<std::size_t>(options.nodes), -1) {
     for (const Fault& one : history.faults)
       fail(one);
-    for (const Meeting& one : history.meetings)
-      if (!one.broken())
+    for (const Meeting& one : history.meetings) {
+      if (static_cast<int>(one.nodes.size()) != group)
+        continue;
+      if (one.broken())
+        broken_.push_back(&one);
+      else
         for (int node : one.nodes)
           last_measured_[at(node)] = std::max(last_measured_[at(node)], one.round);
+    }
     while (find_another())
       ;
   }
@@ -39,23 +47,22 @@ public:
   const Fault& fault(int node) const { return faults_[at(node)]; }
   // It broke, nobody else is to blame, and nothing went well since.
   bool doubtful(int node) const {
-    return std::ranges::any_of(history_.meetings, [&](const Meeting& one) {
-      return counts(one, node) && last_measured_[at(node)] <= one.round;
+    return std::ranges::any_of(broken_, [&](const Meeting* one) {
+      return counts(*one, node) && last_measured_[at(node)] <= one->round;
     });
   }
   int broken(int node) const {
-    return static_cast<int>(std::ranges::count_if(
-        history_.meetings, [&](const Meeting& one) { return counts(one, node); }));
+    return static_cast<int>(
+        std::ranges::count_if(broken_, [&](const Meeting* one) { return counts(*one, node); }));
   }
-  // Pairs that broke although both are fine with others.
-  std::set<std::pair<int, int>> links() const {
-    std::set<std::pair<int, int>> pairs;
-    for (const Meeting& one : history_.meetings)
-      if (one.broken() && one.nodes.size() == 2 && std::ranges::none_of(one.nodes, [&](int node) {
-            return out_[at(node)] || doubtful(node);
-          }))
-        pairs.insert({one.nodes.front(), one.nodes.back()});
-    return pairs;
+  // Groups that broke although all members are fine with others.
+  std::set<Group> groups() const {
+    std::set<Group> groups;
+    for (const Meeting* one : broken_)
+      if (std::ranges::none_of(one->nodes,
+                               [&](int node) { return out_[at(node)] || doubtful(node); }))
+        groups.insert(one->nodes);
+    return groups;
   }
 
 private:
@@ -68,7 +75,7 @@ private:
 
   // A broken meeting of this node without another one that failed.
   bool counts(const Meeting& one, int node) const {
-    return one.broken() && std::ranges::find(one.nodes, node) != one.nodes.end() &&
+    return std::ranges::find(one.nodes, node) != one.nodes.end() &&
            std::ranges::none_of(one.nodes,
                                 [&](int other) { return other != node && out_[at(other)]; });
   }
@@ -76,20 +83,23 @@ private:
   // The node with the most partners first: its failure may explain those of its partners.
   bool find_another() {
     std::vector<std::set<Group>> partners(out_.size());
-    for (const Meeting& one : history_.meetings)
-      if (one.broken())
-        for (int node : one.nodes)
-          if (!out_[at(node)] && counts(one, node) && last_measured_[at(node)] <= one.round)
-            partners[at(node)].insert(one.nodes);
+    for (const Meeting* one : broken_)
+      for (int node : one->nodes)
+        if (!out_[at(node)] && counts(*one, node) && last_measured_[at(node)] <= one->round)
+          partners[at(node)].insert(one->nodes);
     const auto most = std::ranges::max_element(partners, {}, &std::set<Group>::size);
     if (most == partners.end() || most->size() < k_partners_to_fail)
       return false;
-    fail({static_cast<int>(most - partners.begin()), history_.rounds, Reason::never_finished,
-          "did not finish with any of " + std::to_string(most->size()) + " partners"});
+    fail({static_cast<int>(most - partners.begin()), rounds_, Reason::never_finished,
+          group_ == 2 ? fmt::format("did not finish with any of {} partners", most->size())
+                      : fmt::format("did not finish in any of {} groups of {} nodes", most->size(),
+                                    group_)});
     return true;
   }
 
-  const History& history_;
+  int rounds_;
+  int group_;
+  std::vector<const Meeting*> broken_;
   std::vector<Fault> faults_; // of the nodes that are out
   std::vector<bool> out_;
   std::vector<int> last_measured_; // round; -1: never
@@ -104,10 +114,12 @@ Standing together(const std::vector<PathVerdict>& paths) {
                                     : Standing::good;
 }
 
-std::vector<int> bad_rails_of(const CheckOptions& options, const NodeVerdict& node) {
+std::vector<int> bad_rails_of(const CheckOptions& options, const std::vector<PathVerdict>& paths) {
   std::vector<int> rails;
+  if (paths.empty())
+    return rails;
   for (int rail = 0; rail + 1 < options.paths(); ++rail)
-    if (node.paths[static_cast<std::size_t>(rail) + 1].standing == Standing::bad)
+    if (paths[static_cast<std::size_t>(rail) + 1].standing == Standing::bad)
       rails.push_back(rail);
   return static_cast<int>(rails.size()) == options.rails ? std::vector<int>{} : rails;
 }
@@ -133,19 +145,194 @@ std::vector<RailVerdict> rails_of(const CheckOptions& options,
   return rails;
 }
 
-// A link of a whole node is not named a second time for its rails, unless only some are slow.
-void add_links(std::vector<LinkVerdict>& all, std::vector<LinkVerdict> more, int path) {
-  for (LinkVerdict& one : more) {
-    const bool known = std::ranges::any_of(all, [&](const LinkVerdict& other) {
-      return other.first == one.first && other.second == one.second;
-    });
-    if (known)
-      continue;
-    if (path > 0)
-      one.rail = path - 1;
-    all.push_back(one);
+// Each kind of test has the same share of the permitted errors: of nodes and of groups in the
+// first groups, the same in the later ones, and of nodes against an earlier check.
+double alpha_of_a_kind(const CheckOptions& options, const History& history) {
+  return options.alpha / (2 + (options.then_group > 0 ? 2 : 0) + (history.earlier.empty() ? 0 : 1));
+}
+
+// All paths, in groups of that size.
+std::vector<PathJudge> judges_of(const CheckOptions& options, const History& history, int group,
+                                 const std::vector<bool>& out) {
+  std::vector<PathJudge> judges;
+  for (int path = 0; path < options.paths(); ++path) {
+    PathInput input{{}, out, {}, alpha_of_a_kind(options, history)};
+    for (const Meeting& one : history.meetings)
+      if (!one.broken() && static_cast<int>(one.nodes.size()) == group)
+        input.values.push_back(
+            {&one.nodes, one.trial, std::log(one.times_ns[static_cast<std::size_t>(path)])});
+    judges.emplace_back(options, std::move(input));
+  }
+  return judges;
+}
+
+// What to expect of a group by an earlier check: the speed of its slowest node then.
+std::optional<double> expected(const History& history, const Group& nodes, std::size_t path) {
+  double slowest = -INFINITY;
+  for (const int node : nodes) {
+    const auto& paths = history.earlier[static_cast<std::size_t>(node)];
+    if (path >= paths.size() || !paths[path])
+      return std::nullopt;
+    slowest = std::max(slowest, paths[path]->slowness);
+  }
+  return slowest;
+}
+
+PathInput::Earlier with_doubt(const std::optional<EarlierSpeed>& earlier, double alpha) {
+  if (!earlier)
+    return {};
+  auto width = [&](double at) { return search::sequence_half_width(earlier->meetings, 1, at); };
+  return {earlier->slowness, earlier->half_width * width(alpha) / width(1 - k_confidence),
+          earlier->half_width};
+}
+
+// All paths against an earlier check. The centre is the change of the fleet, so it does not count.
+std::vector<PathJudge> baseline_judges(const CheckOptions& options, const History& history,
+                                       const std::vector<bool>& out) {
+  std::vector<PathJudge> judges;
+  if (history.earlier.empty())
+    return judges;
+  const double alpha = alpha_of_a_kind(options, history) / 2; // half for the errors of then
+  for (int path = 0; path < options.paths(); ++path) {
+    const auto at = static_cast<std::size_t>(path);
+    PathInput input{{}, out, {}, alpha};
+    for (const Meeting& one : history.meetings)
+      if (!one.broken() && static_cast<int>(one.nodes.size()) == options.group)
+        if (const auto then = expected(history, one.nodes, at))
+          input.values.push_back(
+              {&one.nodes, one.trial, std::log(one.times_ns[at]) - *then, *then});
+    for (const auto& paths : history.earlier)
+      input.earlier.push_back(with_doubt(at < paths.size() ? paths[at] : std::nullopt,
+                                         alpha / options.nodes / options.paths()));
+    judges.emplace_back(options, std::move(input));
+  }
+  return judges;
+}
+
+std::vector<PathVerdict> verdicts_of(const std::vector<PathJudge>& judges, int node) {
+  std::vector<PathVerdict> verdicts;
+  for (const PathJudge& path : judges)
+    verdicts.push_back(path.verdict(node));
+  return verdicts;
+}
+
+bool is_known(const std::vector<PathVerdict>& paths) {
+  return !paths.empty() && paths.front().estimate.has_value();
+}
+
+// The first kind of evidence that is not good counts, and before it one that is bad.
+void add_evidence(NodeVerdict& node, Evidence evidence, const std::vector<PathVerdict>& paths) {
+  const Standing standing = together(paths);
+  if (node.standing == Standing::bad || standing == Standing::good)
+    return;
+  if (standing == Standing::bad || node.standing == Standing::good) {
+    node.standing = standing;
+    node.evidence = evidence;
   }
 }
+
+class Judge {
+public:
+  Judge(const CheckOptions& options, const History& history)
+      : options_(options), history_(history), failures_(options, history, options.group),
+        later_failures_(options, history, options.then_group) {}
+
+  Judgement judge() {
+    const std::vector<PathJudge> first =
+        judges_of(options_, history_, options_.group, failures_.out());
+    judge_nodes(first);
+    add_groups(first, failures_);
+    judgement_.first_decided = judgement_.decided();
+    if (may_continue())
+      judge_further(judges_of(options_, history_, options_.then_group, later_failures_.out()));
+    for (NodeVerdict& one : judgement_.nodes)
+      one.bad_rails = bad_rails_of(options_, one.decisive());
+    judgement_.rails = rails_of(options_, first);
+    judgement_.usual_error = first.front().centre_error();
+    for (const PathJudge& path : first) {
+      if (const auto usual = path.usual_ns())
+        judgement_.usual_ns.push_back(*usual);
+      judgement_.noise = std::max(judgement_.noise, path.noise());
+    }
+    return std::move(judgement_);
+  }
+
+private:
+  void judge_nodes(const std::vector<PathJudge>& first) {
+    const std::vector<PathJudge> baseline = baseline_judges(options_, history_, failures_.out());
+    for (int node = 0; node < options_.nodes; ++node) {
+      NodeVerdict& one = judgement_.nodes.emplace_back();
+      one.paths = verdicts_of(first, node);
+      one.against_baseline = verdicts_of(baseline, node);
+      if (!is_known(one.against_baseline))
+        one.against_baseline.clear();
+      one.standing = together(one.paths);
+      add_evidence(one, Evidence::baseline, one.against_baseline);
+      add_failures(one, node, failures_);
+    }
+  }
+
+  static void add_failures(NodeVerdict& one, int node, const Failures& failures) {
+    one.broken += failures.broken(node);
+    if (failures.out()[static_cast<std::size_t>(node)]) {
+      one.standing = Standing::failed;
+      one.fault_reason = failures.fault(node).reason;
+      one.fault = failures.fault(node).what;
+    } else if (failures.doubtful(node)) {
+      one.standing = Standing::undecided;
+    }
+  }
+
+  // A group of whole nodes is not named a second time for its rails, unless only some are slow.
+  void add_groups(const std::vector<PathJudge>& paths, const Failures& failures) {
+    std::vector<GroupVerdict>& all = judgement_.groups;
+    for (const Group& nodes : failures.groups())
+      all.push_back({nodes, std::nullopt, Standing::bad, std::nullopt});
+    for (std::size_t path = 0; path < paths.size(); ++path)
+      for (GroupVerdict& one : paths[path].groups()) {
+        if (std::ranges::find(all, one.nodes, &GroupVerdict::nodes) != all.end())
+          continue;
+        if (path > 0)
+          one.rail = static_cast<int>(path) - 1;
+        all.push_back(std::move(one));
+      }
+  }
+
+  bool has_rounds() const { return history_.rounds < options_.most_rounds; }
+  bool has_later_groups() const {
+    return std::ranges::any_of(history_.meetings, [&](const Meeting& one) {
+      return static_cast<int>(one.nodes.size()) == options_.then_group;
+    });
+  }
+  // With fewer nodes there would be nothing to compare a group with.
+  bool may_continue() const {
+    return options_.then_group > 0 && judgement_.first_decided &&
+           (has_later_groups() ||
+            (has_rounds() && judgement_.count(Standing::good) >= 2 * options_.then_group));
+  }
+
+  void judge_further(const std::vector<PathJudge>& later) {
+    for (int node = 0; node < options_.nodes; ++node) {
+      NodeVerdict& one = judgement_.nodes[static_cast<std::size_t>(node)];
+      if (one.standing != Standing::good)
+        continue;
+      one.then_groups = verdicts_of(later, node);
+      if (!has_rounds() && together(one.then_groups) == Standing::undecided)
+        ++judgement_.then_undecided; // it is as good as the first groups say
+      else
+        add_evidence(one, Evidence::then_groups, one.then_groups);
+      add_failures(one, node, later_failures_);
+    }
+    add_groups(later, later_failures_);
+    judgement_.then_usual_ns = later.front().usual_ns();
+  }
+
+  const CheckOptions& options_;
+  const History& history_;
+  const Failures failures_;
+  const Failures later_failures_;
+  Judgement judgement_;
+};
 
 } // namespace
 
@@ -162,42 +349,13 @@ int Judgement::count(Standing standing) const {
 }
 
 bool Judgement::decided() const {
-  return count(Standing::undecided) == 0 && std::ranges::none_of(links, [](const LinkVerdict& one) {
-           return one.standing == Standing::undecided;
-         });
+  return count(Standing::undecided) == 0 &&
+         std::ranges::none_of(
+             groups, [](const GroupVerdict& one) { return one.standing == Standing::undecided; });
 }
 
 Judgement judge(const CheckOptions& options, const History& history) {
-  const Failures failures(options, history);
-  std::vector<PathJudge> paths;
-  for (int path = 0; path < options.paths(); ++path)
-    paths.emplace_back(options, history, path, failures.out());
-  Judgement judgement;
-  for (int node = 0; node < options.nodes; ++node) {
-    NodeVerdict& one = judgement.nodes.emplace_back();
-    for (const PathJudge& path : paths)
-      one.paths.push_back(path.verdict(node));
-    one.bad_rails = bad_rails_of(options, one);
-    one.broken = failures.broken(node);
-    const bool out = failures.out()[static_cast<std::size_t>(node)];
-    one.fault_reason = out ? failures.fault(node).reason : Reason::none;
-    one.fault = failures.fault(node).what;
-    one.standing = out                       ? Standing::failed
-                   : failures.doubtful(node) ? Standing::undecided
-                                             : together(one.paths);
-  }
-  for (const auto& [first, second] : failures.links())
-    judgement.links.push_back({first, second, std::nullopt, Standing::bad, std::nullopt});
-  for (int path = 0; path < options.paths(); ++path)
-    add_links(judgement.links, paths[static_cast<std::size_t>(path)].links(), path);
-  judgement.rails = rails_of(options, paths);
-  judgement.usual_error = paths.front().centre_error();
-  for (const PathJudge& path : paths) {
-    if (const auto usual = path.usual_ns())
-      judgement.usual_ns.push_back(*usual);
-    judgement.noise = std::max(judgement.noise, path.noise());
-  }
-  return judgement;
+  return Judge(options, history).judge();
 }
 
 } // namespace ncclprobe::analysis::fleet

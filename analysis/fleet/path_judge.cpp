@@ -17,7 +17,7 @@ using search::sequence_half_width;
 
 // Meetings of good nodes that a trial needs to have a centre of its own.
 constexpr std::size_t k_least_controls = 5;
-// Values that must be left when the worst partner is left out.
+// Values that must be left when the slowest group is left out.
 constexpr int k_least_to_acquit = 3;
 constexpr int k_least_to_accuse = 2;
 // A node whose own values scatter this many times as much as others is judged by its own scatter.
@@ -47,7 +47,7 @@ double variance_of(const std::vector<double>& values) {
 
 // By how much an estimated standard deviation must grow to be too small in one of 20 cases only:
 // the 5% quantile of chi-squared, by Wilson and Hilferty's cube root.
-double doubt_of(double degrees_of_freedom) {
+double enlargement_of(double degrees_of_freedom) {
   constexpr double k_z = 1.645;
   const double spread = 2 / (9 * degrees_of_freedom);
   constexpr double k_least_root = 0.158; // of one degree of freedom, where the formula fails
@@ -61,16 +61,16 @@ double expected_largest(int n) {
   return std::sqrt(2 * std::log(static_cast<double>(n)));
 }
 
-// Without all that the partner of the largest value contributed. A bad partner, a bad link or a
+// Without all that the group of the largest value contributed. A bad partner, a bad link or a
 // disturbance must not decide.
 template <typename Seen>
 std::vector<double> without_worst(const std::vector<Seen>& seen) {
   std::vector<double> rest;
   if (seen.empty())
     return rest;
-  const int worst = std::ranges::max_element(seen, {}, &Seen::slowness)->partner;
+  const Group& worst = *std::ranges::max_element(seen, {}, &Seen::slowness)->group;
   for (const Seen& one : seen)
-    if (one.partner != worst)
+    if (*one.group != worst)
       rest.push_back(one.slowness);
   return rest;
 }
@@ -85,19 +85,15 @@ std::vector<double> all_of(const std::vector<Seen>& seen) {
 
 } // namespace
 
-PathJudge::PathJudge(const CheckOptions& options, const History& history, int path,
-                     std::vector<bool> out)
-    : options_(options), out_(std::move(out)), values_of_(static_cast<std::size_t>(options.nodes)),
+PathJudge::PathJudge(const CheckOptions& options, PathInput input)
+    : options_(options), out_(std::move(input.out)), values_(std::move(input.values)),
+      earlier_(std::move(input.earlier)), alpha_(input.alpha),
+      values_of_(static_cast<std::size_t>(options.nodes)),
       standing_(static_cast<std::size_t>(options.nodes), Standing::undecided) {
-  for (const Meeting& one : history.meetings) {
-    if (one.broken())
-      continue;
-    values_.push_back(
-        {&one.nodes, one.trial, std::log(one.times_ns[static_cast<std::size_t>(path)])});
-  }
   for (std::size_t i = 0; i < values_.size(); ++i)
     for (int node : *values_[i].nodes)
-      values_of_[static_cast<std::size_t>(node)].push_back(static_cast<int>(i));
+      if (informs(values_[i], node))
+        values_of_[static_cast<std::size_t>(node)].push_back(static_cast<int>(i));
   if (values_.empty())
     return;
   centre();
@@ -165,16 +161,21 @@ void PathJudge::recentre(const std::vector<bool>& is_control) {
   }
 }
 
-// From the lower half alone: what is slow lies in the upper one.
+// From the lower half alone: what is slow lies in the upper one. Half of what lies in the middle
+// belongs to it: times that hardly scatter are often equal.
 void PathJudge::measure_noise() {
   std::vector<double> below;
+  std::size_t middle = 0;
   for (const Value& one : values_)
     if (one.slowness < 0)
       below.push_back(-one.slowness);
+    else if (one.slowness == 0)
+      ++middle;
+  below.insert(below.end(), middle / 2, 0.0);
   const double count =
       below.empty() ? static_cast<double>(values_.size()) / 2 : static_cast<double>(below.size());
   const double seen = below.empty() ? 0 : k_normal_mad * median(std::move(below));
-  noise_ = std::max(k_least_noise, seen) * doubt_of(std::max(1.0, k_mad_efficiency * count));
+  noise_ = std::max(k_least_noise, seen) * enlargement_of(std::max(1.0, k_mad_efficiency * count));
 }
 
 bool PathJudge::others_are(const Value& value, int node, Standing standing) const {
@@ -197,24 +198,29 @@ std::vector<PathJudge::Seen> PathJudge::seen_by(int node, Partners partners) con
               });
     if (!counts)
       continue;
-    // A larger group is its own partner.
-    const int partner = one.nodes->size() == 2
-                            ? ((*one.nodes)[0] == node ? (*one.nodes)[1] : (*one.nodes)[0])
-                            : -1 - index;
-    seen.push_back({one.slowness, partner});
+    seen.push_back({one.slowness, one.nodes});
   }
   return seen;
 }
 
 double PathJudge::share_of_alpha(double tests) const {
-  return options_.alpha / 2 / (std::max(1.0, tests) * options_.paths());
+  return alpha_ / (std::max(1.0, tests) * options_.paths());
+}
+
+PathInput::Earlier PathJudge::earlier_of(int node) const {
+  return earlier_.empty() ? PathInput::Earlier{} : earlier_[static_cast<std::size_t>(node)];
+}
+
+// With a partner that was slower then, the group would not show that this node got slower.
+bool PathJudge::informs(const Value& value, int node) const {
+  return earlier_.empty() || earlier_of(node).slowness > value.expected - tolerated_shift(options_);
 }
 
 // Its upper limit is below what is bad. A group is at least as slow as each member, so any partner
 // will do.
 bool PathJudge::is_good(int node) const {
   const std::vector<Seen> seen = seen_by(node, Partners::not_bad);
-  const double variance = noise_ * noise_, limit = bad_shift(options_);
+  const double variance = noise_ * noise_, limit = bad_shift(options_) + earlier_of(node).doubt;
   const double beta = 1 - options_.power;
   auto below = [&](const std::vector<double>& values, double correction) {
     return mean_of(values) + correction +
@@ -232,7 +238,7 @@ bool PathJudge::is_good(int node) const {
 }
 
 // Its lower limit is beyond what is tolerated, with partners that are proven good, and without the
-// partner that speaks most against it.
+// group that speaks most against it.
 bool PathJudge::is_bad(int node) const {
   const std::vector<double> rest = without_worst(seen_by(node, Partners::proven));
   const int count = static_cast<int>(rest.size());
@@ -242,7 +248,7 @@ bool PathJudge::is_bad(int node) const {
   if (const double own = variance_of(rest); own > k_unsteady * variance)
     variance = own;
   return mean_of(rest) - sequence_half_width(count, variance, share_of_alpha(options_.nodes)) >
-         tolerated_shift(options_);
+         tolerated_shift(options_) + earlier_of(node).doubt;
 }
 
 // Who is bad decides which meetings count for others, and who is good which partners are proven.
@@ -263,14 +269,15 @@ void PathJudge::decide() {
   }
 }
 
-SpeedEstimate PathJudge::estimate_of(const std::vector<Seen>& seen) const {
+SpeedEstimate PathJudge::estimate_of(const std::vector<Seen>& seen, double doubt) const {
   const std::vector<double> values = all_of(seen);
   double variance = noise_ * noise_;
   if (values.size() > 2)
     if (const double own = variance_of(values); own > k_unsteady * variance)
       variance = own;
   const double mean = mean_of(values);
-  const double half = sequence_half_width(static_cast<int>(values.size()), variance, k_shown_alpha);
+  const double half = std::hypot(
+      sequence_half_width(static_cast<int>(values.size()), variance, k_shown_alpha), doubt);
   const auto slow =
       std::ranges::count_if(values, [&](double one) { return one > tolerated_shift(options_); });
   return {std::exp(-mean),
@@ -293,41 +300,41 @@ PathVerdict PathJudge::verdict(int node) const {
     seen = seen_by(node, Partners::not_bad);
   PathVerdict verdict{standing_[static_cast<std::size_t>(node)], std::nullopt};
   if (!seen.empty())
-    verdict.estimate = estimate_of(seen);
+    verdict.estimate = estimate_of(seen, earlier_of(node).shown_doubt);
   return verdict;
 }
 
-std::vector<LinkVerdict> PathJudge::links() const {
-  std::map<std::pair<int, int>, std::vector<Seen>> by_pair;
+std::vector<GroupVerdict> PathJudge::groups() const {
+  std::map<Group, std::vector<Seen>> by_group;
   for (const Value& one : values_)
-    if (one.nodes->size() == 2 && others_are(one, -1, Standing::good))
-      by_pair[{one.nodes->front(), one.nodes->back()}].push_back({one.slowness, 0});
-  const auto pairs = static_cast<double>(by_pair.size());
+    if (others_are(one, -1, Standing::good))
+      by_group[*one.nodes].push_back({one.slowness, one.nodes});
+  const auto tests = static_cast<double>(by_group.size());
   // The largest of so many good ones is expected below.
   const double suspect =
-      tolerated_shift(options_) + noise_ * expected_largest(static_cast<int>(pairs) + 1);
+      tolerated_shift(options_) + noise_ * expected_largest(static_cast<int>(tests) + 1);
   const double variance = noise_ * noise_;
-  std::vector<LinkVerdict> links;
-  for (const auto& [pair, seen] : by_pair) {
+  std::vector<GroupVerdict> groups;
+  for (const auto& [nodes, seen] : by_group) {
     std::vector<double> values = all_of(seen);
     std::ranges::sort(values);
     if (values.back() <= suspect)
       continue;
-    LinkVerdict link{pair.first, pair.second, std::nullopt, Standing::undecided, estimate_of(seen)};
+    GroupVerdict group{nodes, std::nullopt, Standing::undecided, estimate_of(seen, 0)};
     values.pop_back();
     const int count = static_cast<int>(values.size());
     if (count >= k_least_to_accuse) {
       const double mean = mean_of(values);
-      if (mean - sequence_half_width(count, variance, share_of_alpha(pairs)) >
+      if (mean - sequence_half_width(count, variance, share_of_alpha(tests)) >
           tolerated_shift(options_))
-        link.standing = Standing::bad;
+        group.standing = Standing::bad;
       else if (mean + sequence_half_width(count, variance, 1 - options_.power) <
                bad_shift(options_))
         continue;
     }
-    links.push_back(link);
+    groups.push_back(std::move(group));
   }
-  return links;
+  return groups;
 }
 
 } // namespace ncclprobe::analysis::fleet

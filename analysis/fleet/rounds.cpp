@@ -49,13 +49,13 @@ public:
       return std::move(round_);
     }
     free_ = good;
-    for (const LinkVerdict& one : judgement_.links)
-      if (one.standing == Standing::undecided)
-        repeat(one);
+    for (const GroupVerdict& one : judgement_.groups)
+      if (one.standing == Standing::undecided && one.nodes.size() == group())
+        repeat(one.nodes);
     for (int node : suspects)
       pair_with_good(node);
     for (int node : bad)
-      if (meetings_of(node) < k_enough_meetings)
+      if (is_of_these_groups(node) && meetings_of(node) < k_enough_meetings)
         pair_with_good(node);
     pair_all(std::max<std::size_t>(k_least_compared, round_.groups.size()) * group());
     return std::move(round_);
@@ -63,7 +63,10 @@ public:
 
 private:
   static std::size_t at(int node) { return static_cast<std::size_t>(node); }
-  std::size_t group() const { return static_cast<std::size_t>(options_.group); }
+  bool in_later_groups() const { return options_.then_group > 0 && judgement_.first_decided; }
+  std::size_t group() const {
+    return static_cast<std::size_t>(in_later_groups() ? options_.then_group : options_.group);
+  }
   std::size_t partners() const { return group() - 1; }
 
   std::vector<int> shuffled(Standing standing) {
@@ -82,8 +85,13 @@ private:
   }
 
   int meetings_of(int node) const {
-    const auto& estimate = judgement_.nodes[at(node)].paths.front().estimate;
+    const auto& estimate = judgement_.nodes[at(node)].decisive().front().estimate;
     return estimate ? estimate->meetings : 0;
+  }
+
+  // Whether a further one of the present groups says more about a bad node.
+  bool is_of_these_groups(int node) const {
+    return in_later_groups() == (judgement_.nodes[at(node)].evidence == Evidence::then_groups);
   }
 
   int met(int a, int b) const {
@@ -129,12 +137,12 @@ private:
       add(std::move(members), broke_[at(node)]);
   }
 
-  void repeat(const LinkVerdict& link) {
-    for (int node : {link.first, link.second})
-      if (std::ranges::find(free_, node) == free_.end())
-        return;
-    std::erase_if(free_, [&](int node) { return node == link.first || node == link.second; });
-    add({link.first, link.second}, false);
+  void repeat(const Group& nodes) {
+    auto is_free = [&](int node) { return std::ranges::find(free_, node) != free_.end(); };
+    if (!std::ranges::all_of(nodes, is_free))
+      return;
+    std::erase_if(free_, [&](int node) { return std::ranges::find(nodes, node) != nodes.end(); });
+    add(nodes, false);
   }
 
   // Up to so many of the free nodes.

@@ -8,7 +8,6 @@
 #include "analysis/results/bandwidth.h"
 #include "base/exit_code.h"
 #include "launch/cli/common/command_end.h"
-#include "launch/cli/fleet/fleet_baseline.h"
 
 #include <algorithm>
 
@@ -18,11 +17,21 @@ using namespace analysis::fleet;
 
 namespace {
 
+constexpr int k_usual_then_group = 8;
+
+// Of the later groups, four or more, so that a slow one has some to compare it with. Two suffice in
+// small fleets.
+int usual_then_group(const FleetOptions& options, int nodes) {
+  const int usual = std::clamp(nodes / 4, 3, k_usual_then_group);
+  return usual > options.group && nodes >= 8 ? usual : 0;
+}
+
 CheckOptions limits_of(const FleetOptions& options, const FleetNodes& nodes) {
   CheckOptions limits;
   limits.nodes = nodes.count();
   limits.rails = nodes.ranks_per_node;
   limits.group = options.group;
+  limits.then_group = options.then_group.value_or(usual_then_group(options, nodes.count()));
   limits.most_rounds = options.rounds;
   limits.alpha = options.alpha;
   limits.power = options.power;
@@ -72,9 +81,22 @@ base::Result<workload::Plan> FleetJob::plan() {
   if (plan.trials.empty())
     return base::fail(base::Errc::mismatch, "too few nodes have all their ranks");
   what_.bytes = plan.trials.front().cells.front().label.bytes; // rounded
+  if (limits_.then_group > 0 && 2 * limits_.then_group > nodes_.count())
+    return base::fail(
+        base::Error{base::Errc::invalid_argument,
+                    fmt::format("--then-group {}: there are {} nodes, too few for two such groups",
+                                limits_.then_group, nodes_.count()),
+                    fmt::format("take at most {}, or 0 for none", nodes_.count() / 2)});
+  if (limits_.then_group > 0 && limits_.then_group <= limits_.group)
+    return base::fail(
+        base::Error{base::Errc::invalid_argument,
+                    fmt::format("--then-group {}: the first groups have {} nodes already",
+                                limits_.then_group, limits_.group),
+                    "take more, or 0 for none"});
   if (!options_.baseline.empty()) {
-    NCCLPROBE_TRY_ASSIGN(
-        earlier_, read_fleet_baseline(options_.baseline, limits_, what_, options_.ranks_per_node));
+    NCCLPROBE_TRY_ASSIGN(baseline_, read_fleet_baseline(options_.baseline, limits_, what_, nodes_,
+                                                        options_.ranks_per_node));
+    history_.earlier = earlier_speeds(*baseline_);
   }
   return plan;
 }
@@ -152,6 +174,11 @@ std::vector<model::TrialSpec> FleetJob::learn(const model::TrialRecord& trial) {
   return begin_round();
 }
 
+double FleetJob::busbw_gb_per_s(double time_ns, int group) const {
+  return analysis::algbw_gb_per_s(what_.bytes, time_ns).value_or(0) *
+         analysis::busbw_factor(what_.collective, group * nodes_.ranks_per_node).value_or(0);
+}
+
 int FleetJob::conclude(const std::filesystem::path& run_file, int exit_code) {
   Checked checked;
   checked.options = limits_;
@@ -168,14 +195,12 @@ int FleetJob::conclude(const std::filesystem::path& run_file, int exit_code) {
   checked.why_incomplete = why_incomplete_;
   if (!asked_.empty() && why_incomplete_.empty())
     checked.why_incomplete = "it was stopped";
-  if (!checked.judgement.usual_ns.empty()) {
-    const auto algbw = analysis::algbw_gb_per_s(what_.bytes, checked.judgement.usual_ns.front());
-    const auto factor =
-        analysis::busbw_factor(what_.collective, limits_.group * nodes_.ranks_per_node);
-    checked.usual_gb_per_s = algbw.value_or(0) * factor.value_or(0);
-  }
-  if (earlier_)
-    checked.baseline = compare_fleets(options_.baseline, limits_, checked.judgement, *earlier_);
+  if (!checked.judgement.usual_ns.empty())
+    checked.usual_gb_per_s = busbw_gb_per_s(checked.judgement.usual_ns.front(), limits_.group);
+  if (const auto& usual = checked.judgement.then_usual_ns)
+    checked.then_usual_gb_per_s = busbw_gb_per_s(*usual, limits_.then_group);
+  if (baseline_)
+    checked.baseline = compare_fleets(*baseline_, limits_, checked.judgement);
   // A trial that failed is a result here; what else went wrong stays.
   const bool lasting = exit_code == base::k_exit_interrupted || exit_code == base::k_exit_output;
   const int verdict = names_any(checked)                                 ? base::k_exit_bad_node

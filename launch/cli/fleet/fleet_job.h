@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/fleet/fleet_report.h"
+#include "launch/cli/fleet/fleet_baseline.h"
 #include "launch/cli/fleet/fleet_command.h"
 #include "launch/cli/fleet/fleet_trials.h"
 #include "launch/cli/run/run_job.h"
@@ -30,6 +31,7 @@ private:
   void divide(const model::TrialRecord& trial, const Groups& groups,
               std::vector<model::TrialSpec>& more);
   bool measures_nothing() const;
+  double busbw_gb_per_s(double time_ns, int group) const;
   int conclude(const std::filesystem::path& run_file, int exit_code);
 
   const World& world_;
@@ -40,8 +42,8 @@ private:
   model::TrialSpec of_defaults_;
   analysis::fleet::CheckOptions limits_;
   analysis::fleet::History history_;
-  std::optional<analysis::fleet::Judgement> earlier_; // of the baseline
-  std::map<int, Groups> asked_;                       // by trial, not learned yet
+  std::optional<FleetBaseline> baseline_;
+  std::map<int, Groups> asked_; // by trial, not learned yet
   std::string why_incomplete_;
   int next_id_ = 0;
 };

@@ -12,14 +12,16 @@ constexpr const char* k_fleet_about =
     "In each round, random pairs of nodes run a collective, all pairs at the same time. A pair is "
     "as "
     "slow as its slower node, so both nodes of a fast pair are good. Each of the other nodes is "
-    "measured again, together with a node that is proven good. The check ends when every node is "
-    "known to be good or bad, or after --rounds. "
+    "measured again, together with a node that is proven good. Then the good nodes are measured in "
+    "larger groups (--then-group), because some faults only show with more than two nodes. The "
+    "check ends when every node is known to be good or bad, or after --rounds. "
     "With several ranks on a node, the network path of each rank "
     "(its rail) is measured too.\n\n"
     "A node is bad if its bandwidth loss is more than half of --slower, with the confidence that "
     "--alpha sets. It is good if its loss is less than --slower, with the confidence that --power "
     "sets. If a pair is slow but both nodes are fast with others, the link is bad. A node that "
-    "crashes or hangs is bad, and the check continues without it.\n\n"
+    "crashes or hangs is bad, and the check continues without it. With --baseline, a node is also "
+    "bad if it lost as much since an earlier check while the whole fleet did not.\n\n"
     "The report contains commands for Slurm and Kubernetes that take the bad nodes out of service. "
     "ncclprobe does not run them. All measurements are in the run file.";
 
@@ -55,7 +57,7 @@ Usage fleet_usage(FleetOptions& into) {
            {"srun --ntasks-per-node=1 ncclprobe fleet check", "one supervisor per node"},
            {"srun --ntasks-per-node=1 ncclprobe fleet check --at-once 64 --slower 15%"},
            {"srun --ntasks-per-node=1 ncclprobe fleet check --baseline last-week.h5 -o today.json",
-            "has the whole fleet become slower?"},
+            "has a node, or the whole fleet, become slower?"},
            {"ncclprobe fleet check --backend synthetic --ranks 16 --ranks-per-node 1 --rank-set "
             "3:NCCLPROBE_SYNTHETIC_GB_PER_S=80",
             "try it on simulated nodes, one of them slow"}},
@@ -78,6 +80,9 @@ Usage fleet_usage(FleetOptions& into) {
                             {.initial = "64M, on the CPU 4M"}),
                      option("group", "N", into.group, number_words(2, 64),
                             "Number of nodes that are measured together"),
+                     option("then-group", "N", into.then_group, number_words(0, 64),
+                            "Then measure the good nodes in groups of N; 0: do not",
+                            {.initial = "a quarter of the nodes, from 3 to 8; 0 below 8 nodes"}),
                      option("time", "TIME", into.budget_ns, duration_words(),
                             "Time limit of one measurement", {.initial = "1s"}),
                      option("iterations", "N", into.iterations, number_words(1, k_most),
@@ -96,7 +101,8 @@ Usage fleet_usage(FleetOptions& into) {
                      option("rounds", "N", into.rounds, number_words(1, 1000),
                             "Stop after N rounds even if some nodes are undecided"),
                      option("baseline", "FILE", into.baseline, path_words("last-week.h5"),
-                            "Run file of an earlier check: also compare the whole fleet with it")}),
+                            "Run file of an earlier check: also compare the fleet and each node "
+                            "with it")}),
            in_group("Where",
                     {backend_option(into.backend), ranks_option(into.ranks, k_most),
                      option("ranks-per-node", "N", into.ranks_per_node, number_words(1, k_most),

@@ -24,16 +24,6 @@ int rank_of(const FleetNodes& nodes, int node, int rail) {
   return nodes.ranks[static_cast<std::size_t>(node)][static_cast<std::size_t>(rail)];
 }
 
-// Group by group, in each rail by rail: so both cells' communicators hold neighbours.
-std::vector<int> launch_ranks_of(const FleetNodes& nodes, const std::vector<Group>& groups) {
-  std::vector<int> ranks;
-  for (const Group& group : groups)
-    for (int rail = 0; rail < nodes.ranks_per_node; ++rail)
-      for (const int node : group)
-        ranks.push_back(rank_of(nodes, node, rail));
-  return ranks;
-}
-
 base::Result<model::Cell> cell_of(const model::Cell& like, const FleetMeasurement& what, int ranks,
                                   std::size_t communicators) {
   workload::CollectiveRequest request;
@@ -85,13 +75,22 @@ bool has_any(const Group& group, const std::set<int>& nodes) {
 
 } // namespace
 
+std::vector<int> fleet_ranks(const FleetNodes& nodes, const std::vector<Group>& groups) {
+  std::vector<int> ranks;
+  for (const Group& group : groups)
+    for (int rail = 0; rail < nodes.ranks_per_node; ++rail)
+      for (const int node : group)
+        ranks.push_back(rank_of(nodes, node, rail));
+  return ranks;
+}
+
 base::Result<model::TrialSpec> fleet_trial(const FleetNodes& nodes,
                                            const model::TrialSpec& of_defaults,
                                            const FleetMeasurement& what,
                                            const std::vector<Group>& groups, int id) {
   model::TrialSpec trial = of_defaults;
   trial.id = trial.replicate = id;
-  trial.launch_ranks = launch_ranks_of(nodes, groups);
+  trial.launch_ranks = fleet_ranks(nodes, groups);
   trial.ranks = static_cast<int>(trial.launch_ranks.size());
   trial.process.per_rank.clear();
   for (int rank = 0; rank < trial.ranks; ++rank)

@@ -18,6 +18,11 @@ struct FleetMeasurement {
   std::uint64_t bytes = 0;
 };
 
+// Ranks of the launch, group by group, in each rail by rail: so the communicators of whole groups
+// and of rails hold neighbours.
+std::vector<int> fleet_ranks(const FleetNodes& nodes,
+                             const std::vector<analysis::fleet::Group>& groups);
+
 // All groups at once, each in a communicator of its own: one cell of whole nodes, and with several
 // ranks a node a second one, in which rail r of a group is a communicator. `of_defaults`: a trial
 // of the launch's settings with one cell, which says how to time. Errors: those of

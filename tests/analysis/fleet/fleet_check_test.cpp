@@ -23,7 +23,9 @@ struct SimulatedFleet {
   std::map<std::pair<int, int>, double> slow_links{};
   std::map<std::pair<int, int>, double> slow_rails{}; // node and rail
   std::map<int, double> slow_rails_of_all{};
-  std::set<int> hanging{};
+  std::map<int, double> slow_in_groups{}; // with more than two nodes
+  std::pair<std::set<int>, double> slow_together{};
+  std::set<int> hanging{}, hanging_in_groups{};
   std::map<int, int> crashing{}; // node to the round in which it does
   double flicker = 0;            // probability of a measurement that takes twice as long
   double drift = 0;              // standard deviation between trials
@@ -46,8 +48,8 @@ public:
   Check(const CheckOptions& options, const SimulatedFleet& fleet)
       : options_(options), fleet_(fleet), random_(options.seed + 1) {}
 
-  Result run() {
-    Result result;
+  Result run(History begin) {
+    Result result{std::move(begin), {}};
     while (true) {
       result.judgement = judge(options_, result.history);
       const Round round = next_round(options_, result.history, result.judgement);
@@ -80,7 +82,10 @@ private:
         history.faults.push_back({node, history.rounds, Reason::crashed, "signal 9 (Killed)"});
         return;
       }
-    if (std::ranges::none_of(group, [&](int node) { return fleet_.hanging.contains(node); }))
+    if (std::ranges::none_of(group, [&](int node) {
+          return fleet_.hanging.contains(node) ||
+                 (group.size() > 2 && fleet_.hanging_in_groups.contains(node));
+        }))
       for (int path = 0; path < options_.paths(); ++path)
         meeting.times_ns.push_back(time_of(group, path));
     history.meetings.push_back(std::move(meeting));
@@ -92,8 +97,16 @@ private:
       if (const auto found = all.find(key); found != all.end())
         lacks = std::max(lacks, found->second);
     };
-    for (const int node : group)
+    for (const int node : group) {
       add(fleet_.slow_nodes, node);
+      if (group.size() > 2)
+        add(fleet_.slow_in_groups, node);
+    }
+    const auto& [together, slower] = fleet_.slow_together;
+    if (!together.empty() && std::ranges::all_of(together, [&](int node) {
+          return std::ranges::find(group, node) != group.end();
+        }))
+      lacks = std::max(lacks, slower);
     add(fleet_.slow_links, std::pair(group.front(), group.back()));
     for (int rail = 0; rail < options_.rails; ++rail)
       if (path == 0 || path == rail + 1) {
@@ -113,8 +126,22 @@ private:
   double drift_ = 0;
 };
 
-Result checked(const CheckOptions& options, const SimulatedFleet& fleet) {
-  return Check(options, fleet).run();
+Result checked(const CheckOptions& options, const SimulatedFleet& fleet, History begin = {}) {
+  return Check(options, fleet).run(std::move(begin));
+}
+
+// What that check says of its nodes, for a later one.
+History known_from(const Result& earlier) {
+  History history;
+  for (const NodeVerdict& node : earlier.judgement.nodes) {
+    auto& paths = history.earlier.emplace_back();
+    for (const PathVerdict& path : node.paths)
+      paths.emplace_back(
+          EarlierSpeed{-std::log(path.estimate->ratio),
+                       std::log(path.estimate->interval.high / path.estimate->interval.low) / 2,
+                       path.estimate->meetings});
+  }
+  return history;
 }
 
 CheckOptions of_nodes(int nodes) {
@@ -122,7 +149,8 @@ CheckOptions of_nodes(int nodes) {
 }
 
 struct Tally {
-  int fleets = 0, bad = 0, named = 0, accused = 0, links = 0, most_rounds = 0;
+  int fleets = 0, bad = 0, named = 0, accused = 0, groups = 0, undecided = 0, then_undecided = 0,
+      with_groups = 0, most_rounds = 0;
 };
 
 // 1% of 4,096 nodes lack 15%, and a measurement scatters by 3%.
@@ -133,14 +161,17 @@ Tally tally_of(int fleets) {
     std::mt19937_64 random(static_cast<std::uint64_t>(number) + 1);
     while (fleet.slow_nodes.size() < 41)
       fleet.slow_nodes[static_cast<int>(random() % 4096)] = 0.15;
-    const Result result =
-        checked({.nodes = 4096, .seed = static_cast<std::uint64_t>(number) + 1}, fleet);
+    const Result result = checked(
+        {.nodes = 4096, .then_group = 8, .seed = static_cast<std::uint64_t>(number) + 1}, fleet);
     ++tally.fleets;
     tally.bad += static_cast<int>(fleet.slow_nodes.size());
     for (const int node : result.with(Standing::bad))
       ++(fleet.slow_nodes.contains(node) ? tally.named : tally.accused);
-    for (const LinkVerdict& link : result.judgement.links)
-      tally.links += link.standing == Standing::bad ? 1 : 0;
+    for (const GroupVerdict& group : result.judgement.groups)
+      tally.groups += group.standing == Standing::bad ? 1 : 0;
+    tally.undecided += result.judgement.count(Standing::undecided);
+    tally.then_undecided += result.judgement.then_undecided;
+    tally.with_groups += result.judgement.then_usual_ns ? 1 : 0;
     tally.most_rounds = std::max(tally.most_rounds, result.history.rounds);
   }
   return tally;
@@ -148,11 +179,14 @@ Tally tally_of(int fleets) {
 
 void expect_the_goal(const Tally& tally) {
   INFO("named " << tally.named << " of " << tally.bad << ", accused " << tally.accused << " in "
-                << tally.fleets << " fleets, " << tally.links << " links, at most "
-                << tally.most_rounds << " rounds");
+                << tally.fleets << " fleets, " << tally.groups << " links and groups, "
+                << tally.undecided << " undecided, " << tally.then_undecided
+                << " undecided in larger groups, " << tally.with_groups
+                << " fleets in larger groups, at most " << tally.most_rounds << " rounds");
   CHECK(tally.named >= 0.95 * tally.bad);
   CHECK(tally.accused <= tally.fleets);
-  CHECK(tally.links <= tally.fleets);
+  CHECK(tally.groups <= tally.fleets);
+  CHECK(tally.undecided <= tally.fleets);
   CHECK(tally.most_rounds <= 14);
 }
 
@@ -177,6 +211,12 @@ TEST_CASE("Bad nodes are named, and only these, with any noise, drift and distur
       {"three of 64 in groups of four",
        {.nodes = 64, .group = 4, .seed = 7},
        {.noise = 0.02, .slow_nodes = three}},
+      {"three of 64, then groups of eight",
+       {.nodes = 64, .then_group = 8, .seed = 7},
+       {.noise = 0.02, .slow_nodes = three}},
+      {"one of 8, then groups of three",
+       {.nodes = 8, .then_group = 3, .seed = 7},
+       {.slow_nodes = one}},
       {"some measurements take twice as long",
        of_nodes(64),
        {.slow_nodes = three, .flicker = 0.03}},
@@ -192,7 +232,7 @@ TEST_CASE("Bad nodes are named, and only these, with any noise, drift and distur
 
     CHECK(result.with(Standing::bad) == slow);
     CHECK(result.with(Standing::undecided).empty());
-    CHECK(result.judgement.links.empty());
+    CHECK(result.judgement.groups.empty());
     CHECK(result.history.rounds <= one_case.options.most_rounds);
   }
 }
@@ -237,9 +277,9 @@ TEST_CASE("A slow pair of good nodes is a link, not a node") {
   const Result result = checked(options, {.slow_links = {{{pair[0], pair[1]}, 0.5}}});
 
   CHECK(result.with(Standing::bad).empty());
-  REQUIRE(result.judgement.links.size() == 1);
-  const LinkVerdict& link = result.judgement.links.front();
-  CHECK(Group{link.first, link.second} == pair);
+  REQUIRE(result.judgement.groups.size() == 1);
+  const GroupVerdict& link = result.judgement.groups.front();
+  CHECK(link.nodes == pair);
   CHECK(link.standing == Standing::bad);
   CHECK(link.estimate->ratio == Approx(0.5).epsilon(0.05));
 }
@@ -279,7 +319,7 @@ TEST_CASE("A node that hangs or crashes is named, and the others are checked wit
     CHECK(result.judgement.nodes[11].fault.find("partners") != std::string::npos);
     CHECK(result.with(Standing::bad) == std::set{5});
     CHECK(result.with(Standing::undecided).empty());
-    CHECK(result.judgement.links.empty());
+    CHECK(result.judgement.groups.empty());
   }
   SECTION("crash") {
     const Result result = checked(of_nodes(16), {.slow_nodes = {{5, 0.2}}, .crashing = {{11, 1}}});
@@ -289,6 +329,141 @@ TEST_CASE("A node that hangs or crashes is named, and the others are checked wit
     CHECK(result.with(Standing::bad) == std::set{5});
     CHECK(result.with(Standing::good).size() == 14);
   }
+}
+
+TEST_CASE("Larger groups find what pairs do not show") {
+  const CheckOptions options{.nodes = 64, .then_group = 8, .seed = 7};
+
+  SECTION("a node that is slow with many others") {
+    const SimulatedFleet fleet{
+        .noise = 0.02, .slow_nodes = {{5, 0.2}}, .slow_in_groups = {{9, 0.2}}};
+    const Result result = checked(options, fleet);
+
+    CHECK(result.with(Standing::bad) == std::set{5, 9});
+    CHECK(result.judgement.nodes[5].evidence == Evidence::first_groups);
+    CHECK(result.judgement.nodes[9].evidence == Evidence::then_groups);
+    CHECK(result.judgement.nodes[9].paths[0].standing == Standing::good);
+    CHECK(result.judgement.nodes[9].then_groups[0].estimate->ratio == Approx(0.8).epsilon(0.05));
+    CHECK(result.with(Standing::undecided).empty());
+    CHECK(result.judgement.then_usual_ns.value_or(0) == Approx(1e6).epsilon(0.02));
+    CHECK(checked(of_nodes(64), fleet).with(Standing::bad) == std::set{5}); // pairs alone
+  }
+  SECTION("a node that hangs with many others") {
+    const Result result = checked(options, {.hanging_in_groups = {9}});
+
+    CHECK(result.with(Standing::failed) == std::set{9});
+    CHECK(result.judgement.nodes[9].fault_reason == Reason::never_finished);
+    CHECK(result.judgement.nodes[9].fault.find("groups of 8") != std::string::npos);
+    CHECK(result.with(Standing::undecided).empty());
+    CHECK(result.judgement.groups.empty());
+  }
+  SECTION("good nodes that are slow together, as behind one uplink") {
+    Result pairs = checked(of_nodes(64), {});
+    const Group met = next_round(options, pairs.history, judge(options, pairs.history)).groups[0];
+    const Result result =
+        checked(options, {.slow_together = {{met.begin(), met.end()}, 0.5}}, pairs.history);
+
+    CHECK(result.with(Standing::good).size() == 64);
+    REQUIRE(result.judgement.groups.size() == 1);
+    CHECK(result.judgement.groups.front().nodes == met);
+    CHECK(result.judgement.groups.front().standing == Standing::bad);
+  }
+  SECTION("with too few rounds for them, pairs decide, and the others are counted") {
+    const SimulatedFleet noisy{.noise = 0.03};
+    int first = 0; // round of larger groups
+    for (const Meeting& one : checked(options, noisy).history.meetings)
+      if (one.nodes.size() == 2)
+        first = std::max(first, one.round + 1);
+    CheckOptions few = options;
+    few.most_rounds = first + 1;
+    const Result result = checked(few, noisy);
+
+    CHECK(result.with(Standing::good).size() == 64);
+    CHECK(result.judgement.then_undecided > 0);
+    CHECK(result.judgement.then_usual_ns);
+  }
+  SECTION("without rounds for them, pairs decide") {
+    const int rounds = checked(of_nodes(64), {}).history.rounds;
+    const Result result =
+        checked({.nodes = 64, .then_group = 8, .most_rounds = rounds, .seed = 7}, {});
+
+    CHECK(result.with(Standing::good).size() == 64);
+    CHECK(!result.judgement.then_usual_ns);
+  }
+}
+
+TEST_CASE("A node that lost since an earlier check is named, unless the whole fleet did") {
+  const CheckOptions options{.nodes = 48, .seed = 7};
+  const SimulatedFleet then{.noise = 0.004, .slow_nodes = {{9, 0.2}, {20, 0.03}}};
+  const History known = known_from(checked(options, then));
+
+  SECTION("nothing changed: what is slow was slow, and is named by this check alone") {
+    const Result result = checked(options, then, known);
+
+    CHECK(result.with(Standing::bad) == std::set{9});
+    CHECK(result.judgement.nodes[9].evidence == Evidence::first_groups);
+    CHECK(result.judgement.nodes[9].against_baseline[0].standing == Standing::good);
+    CHECK(result.judgement.nodes[9].against_baseline[0].estimate->ratio == Approx(1).epsilon(0.02));
+  }
+  SECTION("a slow node became slower still, and one that was good became slow") {
+    const Result result =
+        checked(options, {.noise = 0.004, .slow_nodes = {{9, 0.4}, {30, 0.2}}}, known);
+
+    CHECK(result.with(Standing::bad) == std::set{9, 30});
+    for (const int node : {9, 30}) {
+      const PathVerdict& change =
+          result.judgement.nodes[static_cast<std::size_t>(node)].against_baseline[0];
+      CHECK(change.standing == Standing::bad);
+      CHECK(change.estimate->ratio == Approx(node == 9 ? 0.75 : 0.8).epsilon(0.03));
+      CHECK(change.estimate->interval.low < (node == 9 ? 0.75 : 0.8));
+      CHECK(change.estimate->interval.high > (node == 9 ? 0.75 : 0.8));
+    }
+  }
+  SECTION("the whole fleet became slower") {
+    SimulatedFleet now{.noise = 0.004};
+    for (int node = 0; node < options.nodes; ++node)
+      now.slow_nodes[node] = node == 9 ? 0.36 : 0.2;
+
+    const Result result = checked(options, now, known);
+
+    CHECK(result.with(Standing::bad) == std::set{9});
+    CHECK(result.judgement.nodes[9].against_baseline[0].standing == Standing::good);
+  }
+  SECTION("a node that the earlier check does not know is judged by this one") {
+    History partly = known;
+    partly.earlier[30].clear();
+    const Result result = checked(options, {.noise = 0.004, .slow_nodes = {{30, 0.2}}}, partly);
+
+    CHECK(result.with(Standing::bad) == std::set{30});
+    CHECK(result.judgement.nodes[30].against_baseline.empty());
+    CHECK(result.with(Standing::undecided).empty());
+  }
+}
+
+TEST_CASE("Only an earlier check shows that a fast node has become as slow as most") {
+  const CheckOptions options{.nodes = 24};
+  const bool lost = GENERATE(false, true);
+  History history{.rounds = 6};
+  for (int node = 0; node < options.nodes; ++node) // four of them are faster than the others
+    history.earlier.push_back({EarlierSpeed{node < 4 ? std::log(0.7) : 0, 0.01, 6}});
+  for (int round = 0; round < history.rounds; ++round)
+    for (int node = 0; node < options.nodes; node += 2) {
+      Group pair{node, node + 1};
+      if (node < 4 && round % 2 == 1)
+        pair = {node / 2, 3 - node / 2};
+      const bool slow = node >= 4 || (lost && pair.front() == 0);
+      const double noise = std::exp(0.004 * std::sin(5 * node + 3 * round));
+      history.meetings.push_back({round, round, pair, {(slow ? 1e6 : 0.7e6) * noise}});
+    }
+
+  const Judgement judgement = judge(options, history);
+
+  CHECK(judgement.nodes[0].paths[0].standing == Standing::good);
+  CHECK((judgement.nodes[0].standing == Standing::bad) == lost);
+  CHECK((judgement.nodes[0].evidence == Evidence::baseline) == lost);
+  CHECK(judgement.nodes[0].against_baseline[0].estimate->ratio ==
+        Approx(lost ? 0.7 : 1).epsilon(0.02));
+  CHECK(judgement.count(Standing::bad) == (lost ? 1 : 0));
 }
 
 TEST_CASE("The next round depends only on its arguments, and the seed draws other pairs") {

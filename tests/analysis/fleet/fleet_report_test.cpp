@@ -66,11 +66,17 @@ Checked bad_check() {
   make_failed(checked, 4);
   checked.judgement.nodes[2].standing = Standing::undecided;
   checked.judgement.nodes[2].broken = 1;
-  checked.judgement.links = {
-      {1, 6, std::nullopt, Standing::bad, SpeedEstimate{0.5, {0.48, 0.52}, 3, 3}},
-      {3, 5, 2, Standing::undecided, std::nullopt}};
+  checked.judgement.groups = {
+      {{1, 6}, std::nullopt, Standing::bad, SpeedEstimate{0.5, {0.48, 0.52}, 3, 3}},
+      {{3, 5}, 2, Standing::undecided, std::nullopt},
+      {{1, 3, 5}, 2, Standing::bad, SpeedEstimate{0.6, {0.58, 0.62}, 3, 3}},
+      {{6, 7, 8}, std::nullopt, Standing::undecided, std::nullopt}};
+  checked.judgement.then_usual_ns = 2e6;
+  checked.then_usual_gb_per_s = 58.7;
   checked.judgement.rails = {{0, 1, false}, {1, 0.8, true}, {2, 1, false}};
-  checked.baseline = {"last-week.h5", 0.9, {0.89, 0.91}, true};
+  checked.baseline = {"last-week.h5", 0.9, {0.89, 0.91}, true, 2};
+  checked.judgement.nodes[17].against_baseline.assign(
+      9, {Standing::bad, SpeedEstimate{0.62, {0.57, 0.67}, 6, 6}});
   checked.why_incomplete = "node4 no longer answers";
   return checked;
 }
@@ -85,10 +91,14 @@ TEST_CASE("A bad node is named with ratio, interval, evidence and rail, and with
   const std::string text = write_text(fleet_report(bad_check()));
 
   CHECK(text.find("20 nodes, 1 bad, 1 failed, 1 not decided, 17 good") != std::string::npos);
-  CHECK(text.find("node17: 0.61x [0.58, 0.64], slow in 6 of 6, rail 3") != std::string::npos);
-  CHECK(text.find("scontrol update NodeName=node17 State=DRAIN "
-                  "Reason='ncclprobe: 0.61x [0.58, 0.64], slow in 6 of 6, rail 3'") !=
-        std::string::npos);
+  CHECK(text.find("node17: 0.61x [0.58, 0.64], slow in 6 of 6, rail 3; 0.62x [0.57, 0.67] of the "
+                  "baseline") != std::string::npos);
+  CHECK(text.find("together, node1, node3, node5: 0.60x") != std::string::npos);
+  CHECK(text.find("which does not know 2 nodes") != std::string::npos);
+  CHECK(
+      text.find("scontrol update NodeName=node17 State=DRAIN "
+                "Reason='ncclprobe: 0.61x [0.58, 0.64], slow in 6 of 6, rail 3; 0.62x [0.57, 0.67] "
+                "of the baseline'") != std::string::npos);
   CHECK(text.find("kubectl cordon node17") != std::string::npos);
   // A quote in a reason stays within the word.
   CHECK(text.find(R"(Reason='ncclprobe: its worker'\''s end: signal 9')") != std::string::npos);
@@ -127,10 +137,17 @@ TEST_CASE("Programs get the reason as a word") {
   checked.judgement.nodes[8] = {.standing = Standing::undecided,
                                 .paths = std::vector<PathVerdict>(9)};
   checked.judgement.nodes[9].standing = Standing::undecided;
-  checked.judgement.links.push_back(
-      {10, 11, 2, Standing::bad, SpeedEstimate{0.5, {0.48, 0.52}, 3, 3}});
-  checked.judgement.links.push_back(
-      {12, 13, std::nullopt, Standing::undecided, SpeedEstimate{0.9, {0.7, 1.1}, 1, 3}});
+  checked.judgement.groups.push_back(
+      {{10, 11}, 2, Standing::bad, SpeedEstimate{0.5, {0.48, 0.52}, 3, 3}});
+  checked.judgement.groups.push_back(
+      {{12, 13}, std::nullopt, Standing::undecided, SpeedEstimate{0.9, {0.7, 1.1}, 1, 3}});
+  for (const auto& [node, evidence] :
+       std::map<std::size_t, Evidence>{{14, Evidence::then_groups}, {15, Evidence::baseline}}) {
+    NodeVerdict& one = checked.judgement.nodes[node];
+    one.standing = Standing::bad;
+    one.evidence = evidence;
+    one.then_groups = one.against_baseline = one.paths;
+  }
 
   const auto document = nlohmann::json::parse(written(fleet_report(checked), Format::json));
 
@@ -140,12 +157,16 @@ TEST_CASE("Programs get the reason as a word") {
                                                                        {7, "slow"},
                                                                        {8, "not_measured"},
                                                                        {9, "not_decided"},
+                                                                       {14, "slow_in_groups"},
+                                                                       {15, "got_slower"},
                                                                        {17, "slow_rails"}})
     CHECK(document["nodes"][node]["reason_id"] == reason);
   std::vector<std::string> links;
   for (const auto& link : document["links"])
     links.push_back(link["reason_id"]);
   CHECK(links == std::vector<std::string>{"slow", "not_finished", "slow_rails", "not_decided"});
+  CHECK(document["groups"][0]["nodes"] == nlohmann::json({"node1", "node3", "node5"}));
+  CHECK(document["groups"][0]["reason_id"] == "slow_rails");
 }
 
 TEST_CASE("CSV has a row for each node") {
@@ -153,7 +174,7 @@ TEST_CASE("CSV has a row for each node") {
   write_csv(fleet_report(bad_check()), [&](std::string_view piece) { csv += piece; });
 
   CHECK(lines_of(csv) == 21);
-  CHECK(csv.find("node17,bad,0.61,0.58,0.64,6,6,") != std::string::npos);
+  CHECK(csv.find("node17,bad,0.61,0.58,0.64,6,6,0.62,0.57,0.67,") != std::string::npos);
   CHECK(csv.find("node4,failed,") != std::string::npos);
 }
 

@@ -46,6 +46,37 @@ class Fleet(ProgramTest):
         rows = list(csv.DictReader(io.StringIO((self.folder / "now.csv").read_text())))
         self.assertEqual([row["state"] for row in rows], ["good"] * 8)
 
+    def test_each_node_is_compared_with_an_earlier_check_of_the_same_nodes(self):
+        self.measure("fleet", "check", *NODES, *SLOW, code=14)
+        again = ["fleet", "check", *NODES, "--baseline", str(self.run_file), "--format", "json", "--output"]
+        now = self.run_program(*again, "now.json", *SLOW, "--rank-set", "2:NCCLPROBE_SYNTHETIC_GB_PER_S=80")
+        self.assertEqual(now.returncode, 14, now.stderr)
+        report = read_json((self.folder / "now.json").read_text())
+        ratios = {one["node"].split("/")[1]: one["baseline_ratio"] for one in report["nodes"]}
+        self.assertAlmostEqual(ratios.pop("rank 2"), 0.8, delta=0.03)
+        for name, ratio in ratios.items():  # rank 5 was slow already
+            self.assertAlmostEqual(ratio, 1, delta=0.03, msg=name)
+        self.assertEqual(report["baseline"]["unknown_nodes"], 0)
+        self.assertIn("of the baseline", {one["node"].split("/")[1]: one for one in report["nodes"]}["rank 2"]["reason"])
+
+        for nodes, size in [("1", "1M"), ("2", "64M")]:
+            refused = self.run_program("fleet", "check", "--backend", "synthetic", "--ranks", "8", "--ranks-per-node", nodes,
+                                       "--size", size, "--baseline", str(self.run_file), "--output", "other.h5")
+            self.assertEqual(refused.returncode, 6, refused.stderr)
+            self.assertIn("not a fleet check of the same", refused.stderr)
+
+    def test_good_nodes_are_measured_in_larger_groups_unless_that_is_refused(self):
+        done = self.measure("fleet", "check", *NODES, "--format", "json")
+        self.assertEqual(read_json(done.stdout)["measured"]["then_nodes_per_group"], 3)
+        self.assertGreater(read_json(done.stdout)["then_usual_us"], read_json(done.stdout)["usual_us"][0])
+
+        pairs = self.run_program("fleet", "check", *NODES, "--then-group", "0", "--format", "json")
+        self.assertIsNone(read_json(pairs.stdout)["then_usual_us"])
+        for size, why in [("5", "too few for two such groups"), ("2", "have 2 nodes already")]:
+            refused = self.run_program("fleet", "check", *NODES, "--then-group", size)
+            self.assertEqual(refused.returncode, 2, refused.stderr)
+            self.assertIn(why, refused.stderr)
+
     def test_ranks_on_the_cpu_are_checked_and_three_nodes_are_too_few(self):
         cpu = ["fleet", "check", "--backend", "host", "--size", "4K", "--ranks-per-node"]
         done = self.run_program(*cpu, "2", "--ranks", "8", "--rounds", "1", "--time", "100ms", "--format", "json")
