@@ -22,6 +22,7 @@ namespace {
 // The order of lines in a rank's part of the picture.
 enum class Place {
   span,
+  range,
   operation,
   synchronization,
   call,
@@ -186,6 +187,12 @@ private:
                             {"batch", std::int64_t{row.batch}},
                             {"iteration", std::uint64_t{row.iteration}},
                             {"index", std::uint64_t{row.index}}};
+    for (const trace::RangeRow& row : rows_.ranges)
+      if (Slice* slice = add(Place::range, row.thread,
+                             fmt::format("NVTX ranges, thread {}", row.thread), host(row.start_ns),
+                             host(std::max(row.start_ns, row.end_ns)), text_of_(row.name), "range"))
+        if (row.domain.id != 0)
+          slice->arguments = {{"domain", text_of_(row.domain)}};
     for (const trace::SynchronizationRow& row : rows_.synchronizations)
       if (Slice* slice =
               add(Place::synchronization, 0, "host: synchronization", host(row.start_ns),

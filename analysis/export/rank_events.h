@@ -21,6 +21,7 @@ struct RankRows {
   std::vector<trace::ApiRow> calls;
   std::vector<trace::SynchronizationRow> synchronizations;
   std::vector<trace::OverheadRow> overheads;
+  std::vector<trace::RangeRow> ranges;
   std::vector<trace::NcclChannelRow> nccl_channels;
   std::vector<trace::NcclStepRow> nccl_steps;
   std::vector<trace::NcclNetworkRow> nccl_network;
@@ -53,9 +54,9 @@ struct HostPicture {
   int next_track = 1; // the sink gets the process with its first rank
 };
 
-// Passes everything about a rank to the sink: lines for its process's activity, each stream and
-// channel; flows between the ranks' parts of a collective and both sides of a message; counters of
-// the bytes in flight. Returns the number of slices.
+// Passes everything about a rank to the sink: lines for its process's activity, the NVTX ranges of
+// each thread, each stream and channel; flows between the ranks' parts of a collective and both
+// sides of a message; counters of the bytes in flight. Returns the number of slices.
 std::size_t add_rank(const RankRows& rows, const Alignment& alignment, const TextOf& text_of,
                      const BytesOf& bytes_of, HostPicture& host, EventSink& sink);
 

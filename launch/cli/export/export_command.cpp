@@ -168,6 +168,7 @@ Result<RankRows> read_rank(const store::TraceFile& trace, int rank,
   read(rows.calls, window);
   read(rows.synchronizations, window);
   read(rows.overheads, window);
+  read(rows.ranges, window);
   read(rows.nccl_steps, window);
   read(rows.nccl_network, window);
   const store::TraceWindow all; // rows that show which events belong together

@@ -84,6 +84,23 @@ TEST_CASE("kernels and copies lie on their streams, and what overlaps partly on 
   REQUIRE(told.flows.empty());
 }
 
+TEST_CASE("the program's ranges have a line for each thread, and lie within each other") {
+  RankRows rows{.rank = 3};
+  rows.ranges = {{.start_ns = 1'020, .end_ns = 1'050, .name = {1}, .thread = 7, .level = 1},
+                 {.start_ns = 1'010, .end_ns = 1'090, .name = {5}, .domain = {4}, .thread = 7},
+                 {.start_ns = 1'000, .end_ns = 1'040, .name = {1}, .thread = 9},
+                 {.start_ns = 900, .end_ns = 990, .name = {1}, .thread = 9}};
+
+  Alignment from_origin = alignment();
+  from_origin.from_ns = 0;
+  from_origin.until_ns = 80;
+
+  REQUIRE(told_of(rows, from_origin).lines ==
+          std::vector<std::string>{"process node7", "track 1 rank 3: NVTX ranges, thread 7",
+                                   "1 10-90 range main", "1 20-50 range gemm",
+                                   "track 2 rank 3: NVTX ranges, thread 9", "2 0-40 range gemm"});
+}
+
 TEST_CASE("a collective's flow is NCCL's key where there is one, else the operation's") {
   RankRows with_nccl{.rank = 0};
   with_nccl.communicators = {{.hash = 99, .id = 4}};
