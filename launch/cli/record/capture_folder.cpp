@@ -38,16 +38,32 @@ std::string line_of(const JobPlace& who) {
   return fmt::format("{}: {}", who.place, who.process);
 }
 
-bool is_same_job(const std::vector<std::string>& lines, const JobPlace& who) {
+// again: another process of the job had this place. Its rank was started again, or a later job has
+// the same name.
+enum class Claim : std::uint8_t { same_job, other_job, again };
+
+Claim claim_of(const std::vector<std::string>& lines, const JobPlace& who) {
   if (lines.empty())
-    return false;
-  if (who.place.empty())
-    return lines.front() == who.job;
-  if (std::ranges::find(lines, line_of(who)) != lines.end())
-    return true; // torchrun's processes meet elsewhere when they start again
-  return lines.front() == who.job && std::ranges::none_of(lines, [&](const std::string& line) {
-           return line.starts_with(who.place + ": ");
-         });
+    return Claim::other_job;
+  if (!who.place.empty() && std::ranges::find(lines, line_of(who)) != lines.end())
+    return Claim::same_job; // torchrun's processes meet elsewhere when they start again
+  if (lines.front() != who.job)
+    return Claim::other_job;
+  const bool has_place =
+      !who.place.empty() && std::ranges::any_of(lines, [&](const std::string& line) {
+        return line.starts_with(who.place + ": ");
+      });
+  return has_place ? Claim::again : Claim::same_job;
+}
+
+Error holds_a_capture(const fs::path& folder, const JobPlace& who, Claim claim) {
+  if (claim == Claim::again)
+    return {Errc::invalid_argument,
+            fmt::format("{} already holds a capture of {} of this job", folder.string(), who.place),
+            "if the job was started again, record this attempt in another folder (-o), or replace "
+            "the capture with --force"};
+  return {Errc::invalid_argument, fmt::format("{} already holds a capture", folder.string()),
+          "name another folder with -o, or replace the capture with --force"};
 }
 
 // Enters this process in the folder's file. Errors: as make_capture_folder()'s.
@@ -62,12 +78,10 @@ Result<void> claim(const fs::path& folder, const JobPlace& who, base::Overwrite 
   (void)::flock(file.get(), LOCK_EX);
   const std::vector<std::string> lines = base::lines_of(path);
   std::string added;
-  if (!is_same_job(lines, who)) {
+  if (const Claim claim = claim_of(lines, who); claim != Claim::same_job) {
     for (const fs::path& capture : captures_in(folder)) {
       if (old != base::Overwrite::yes)
-        return fail({Errc::invalid_argument,
-                     fmt::format("{} already holds a capture", folder.string()),
-                     "name another folder with -o, or replace the capture with --force"});
+        return fail(holds_a_capture(folder, who, claim));
       if (std::error_code trouble; !fs::remove(capture, trouble) && trouble)
         return fail(Errc::io, "cannot remove {}: {}", capture.string(), trouble.message());
     }

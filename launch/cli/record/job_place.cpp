@@ -130,7 +130,8 @@ JobPlace job_place(const Environment& environment, const std::vector<std::string
   const std::string meeting = fmt::format("{}:{}", value("MASTER_ADDR"), value("MASTER_PORT"));
   const bool meets = !value("MASTER_ADDR").empty() && !is_this_host(meeting);
 
-  if (!value("SLURM_STEP_ID").empty())
+  // Everything that is started from a step of one task, such as a shell, has the same step id.
+  if (!value("SLURM_STEP_ID").empty() && first_of("SLURM_STEP_NUM_TASKS", "SLURM_NTASKS") != "1")
     return {fmt::format("slurm {}.{}", value("SLURM_JOB_ID"), value("SLURM_STEP_ID")), "", own};
   if (const std::string id = value("TORCHELASTIC_RUN_ID"); !id.empty() && !value("RANK").empty()) {
     const std::string agent = lasting_name(torchrun_above());

@@ -63,3 +63,22 @@ TEST_CASE("two hosts share a folder until one of them has another launcher") {
   CHECK(made(stranger = {"torchrun 7", "host beta", "beta 21.1"}, base::Overwrite::yes));
   CHECK(std::filesystem::exists(capture)); // now it belongs to the next job
 }
+
+TEST_CASE("a rank that is started again is told how to keep both attempts") {
+  const PrivateFolder scratch;
+  const std::filesystem::path folder = scratch.path() / "job", capture = folder / "x.spool";
+  auto made = [&](const char* place, const char* process) {
+    return make_capture_folder(folder, {"2 ranks alpha:1", place, process},
+                               "/opt/libncclprobe-profiler.so", base::Overwrite::no);
+  };
+  REQUIRE(made("rank 0", "alpha 10.1"));
+  REQUIRE(made("rank 1", "beta 20.1"));
+  std::ofstream(capture) << "x";
+
+  const auto again = made("rank 0", "alpha 11.1");
+
+  REQUIRE_FALSE(again);
+  CHECK(again.error().message.find("a capture of rank 0 of this job") != std::string::npos);
+  CHECK(again.error().hint.find("another folder") != std::string::npos);
+  CHECK(std::filesystem::exists(capture));
+}

@@ -43,6 +43,21 @@ TEST_CASE("the processes of one launch have one job, and the next launch has ano
   }
 }
 
+TEST_CASE("a shell in a Slurm step of one task starts jobs of their own") {
+  // As srun sets them, without what does not matter here.
+  const Environment shell{
+      {"SLURM_JOB_ID", "7"}, {"SLURM_JOBID", "7"},   {"SLURM_STEP_ID", "0"},
+      {"SLURM_STEPID", "0"}, {"SLURM_NTASKS", "1"},  {"SLURM_STEP_NUM_TASKS", "1"},
+      {"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}, {"SLURM_STEP_NUM_NODES", "1"}};
+  Environment spread = shell, rank_of_torchrun = shell;
+  spread["SLURM_NTASKS"] = spread["SLURM_STEP_NUM_TASKS"] = "2";
+  rank_of_torchrun.insert({{"RANK", "0"}, {"MASTER_ADDR", "alpha"}, {"MASTER_PORT", "1"}});
+
+  CHECK(job_place(shell, {}).job.starts_with("process "));
+  CHECK(job_place(spread, {}).job == "slurm 7.0");
+  CHECK(job_place(rank_of_torchrun, {}).job == " ranks alpha:1");
+}
+
 TEST_CASE("torchrun's ranks of one host have one place, other ranks have one each") {
   auto rank = [](const char* number, const char* more) {
     const Environment environment{

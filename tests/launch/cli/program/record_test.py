@@ -7,6 +7,7 @@ import collections
 import csv
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ LIBRARY = "libncclprobe-profiler.so"
 PROGRAM = r"""
 import ctypes as c, os, signal, sys, time
 ranks, count, rest, end = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
-rank = int(os.environ.get("PLAYED_RANK", os.environ.get("OMPI_COMM_WORLD_RANK", "0")))
+rank = int(next((os.environ[one] for one in ("PLAYED_RANK", "OMPI_COMM_WORLD_RANK", "RANK") if one in os.environ), "0"))
 """ + PLUGIN + NVTX + r"""
 def now():
     return c.c_uint64(time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW))
@@ -153,6 +154,29 @@ class Record(ProgramTest):
                                     PLAYED_RANK=str(rank))
             self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.operations(), {0: 3, 1: 3})
+
+    def test_a_real_torchrun_is_recorded_and_so_is_each_of_its_ranks(self):
+        torchrun = shutil.which("torchrun")
+        if torchrun is None:
+            self.skipTest("there is no torchrun (Debian: python3-torch)")
+        # PyTorch 1.13 with Python 3.11 fails without --redirects and --tee.
+        launcher = [torchrun, "--standalone", "--nproc_per_node", "2", "--redirects", "1", "--tee", "1"]
+        program = [sys.executable, str(self.program), "2", "3", "0", "0"]
+
+        whole = self.run_program("record", "-o", "whole", "--", *launcher, "--no_python", *program)
+        each = self.run_program("record", "-o", "each", "--", *program, launcher=[*launcher, "--no_python"])
+        # Every process fails at first, so torchrun starts them again.
+        again = self.run_program("record", "-o", "again", "--", "sh", "-c",
+                                 '"$@" && exit $((1 - TORCHELASTIC_RESTART_COUNT))', "-", *program,
+                                 launcher=[*launcher, "--max_restarts", "1", "--no_python"])
+
+        for done, folder, attempts in ((whole, "whole", 1), (each, "each", 1), (again, "again", 2)):
+            with self.subTest(folder):
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertNotIn("already holds", done.stderr)
+                self.assertEqual(len(list((self.folder / folder).glob("*.spool"))), 2 * attempts)
+        self.assertEqual(self.operations("whole"), {0: 3, 1: 3})
+        self.assertEqual(self.operations("each"), {0: 3, 1: 3})
 
     def test_limits_reach_the_plugin_and_the_report(self):
         self.assertEqual(self.job("--for", "100ms", count=300, rest=0.001).returncode, 0)
