@@ -34,7 +34,8 @@ GapCauses::GapCauses(const StepGraph& graph, const StepModel& model) : graph_(gr
       std::ranges::any_of(graph.gpus, [](const GpuUse& one) { return !one.known.empty(); });
   if (!knows_any_)
     return;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::array<std::vector<double>, 3>> seen;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::array<std::vector<double>, k_gap_parts>>
+      seen;
   for (const StepRun& run : graph.runs) {
     const MeasuredRun measured = measure(graph, run, model.waited, &model.typical);
     for (std::uint32_t r = 0; r < run.ranks.size(); ++r)
@@ -43,7 +44,7 @@ GapCauses::GapCauses(const StepGraph& graph, const StepModel& model) : graph_(gr
           for (std::size_t part = 0; part < own->size(); ++part)
             seen[{run.ranks[r][i].slot, r}][part].push_back((*own)[part]);
   }
-  std::map<std::uint32_t, std::array<std::vector<double>, 3>> by_slot;
+  std::map<std::uint32_t, std::array<std::vector<double>, k_gap_parts>> by_slot;
   for (auto& [key, values] : seen)
     for (std::size_t part = 0; part < values.size(); ++part)
       by_slot[key.first][part].push_back(lower_median_of(values[part]));
@@ -64,8 +65,9 @@ std::optional<GapCauses::Parts> GapCauses::parts(std::uint32_t rank,
     return std::nullopt;
   const double computing_ns = covered_ns(gpu.computing, gap);
   const double copies_ns = covered_ns(gpu.copies, gap);
-  return Parts{computing_ns, copies_ns,
-               static_cast<double>(measured.gap_ns) - computing_ns - copies_ns};
+  const double input_ns = covered_ns(gpu.input, gap);
+  return Parts{computing_ns, copies_ns, input_ns,
+               static_cast<double>(measured.gap_ns) - computing_ns - copies_ns - input_ns};
 }
 
 GapCauses::Division GapCauses::divided(std::uint32_t rank, const GraphOperation& operation,

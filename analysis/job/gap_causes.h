@@ -15,13 +15,14 @@
 // job up").
 namespace ncclprobe::analysis::job {
 
-enum class GapCause : std::uint8_t { computing, copies, host };
+enum class GapCause : std::uint8_t { computing, copies, input, host };
+inline constexpr std::size_t k_gap_parts = 4;
 
 class GapCauses {
 public:
   GapCauses(const StepGraph& graph, const StepModel& model);
 
-  using Parts = std::array<double, 3>; // ns, by GapCause
+  using Parts = std::array<double, k_gap_parts>; // ns, by GapCause
 
   bool knows_any() const { return knows_any_; }
   struct Division {

@@ -3,8 +3,8 @@
 
 #include "analysis/job/late_causes.h"
 
-#include "analysis/job/alike_transfers.h"
-#include "analysis/job/gap_causes.h"
+#include "analysis/job/delay_origins.h"
+#include "analysis/job/delay_sums.h"
 #include "analysis/job/step_blocks.h"
 #include "analysis/job/step_path.h"
 #include "analysis/job/step_replay.h"
@@ -23,33 +23,10 @@ constexpr double k_notable = 0.01;  // of a step
 constexpr std::size_t k_most_replays = 8;
 constexpr double k_shown = 0.6; // of a rank's delays with kernels, to stand for the others
 
-// An operation whose gap or transfer is longer than usual.
-struct ExcessPlace {
-  std::uint32_t run = 0, rank = 0, operation = 0;
-  PathCause cause = PathCause::computing;
-  auto key() const { return std::tuple(run, rank, operation, cause); }
-};
-
-struct SumOfBlocks {
-  double all = 0;
-  std::vector<double> blocks;
-  void add(std::size_t block, std::size_t of, double value) {
-    blocks.resize(of);
-    blocks[block] += value;
-    all += value;
-  }
-  void add(const SumOfBlocks& other) {
-    blocks.resize(std::max(blocks.size(), other.blocks.size()));
-    for (std::size_t i = 0; i < other.blocks.size(); ++i)
-      blocks[i] += other.blocks[i];
-    all += other.all;
-  }
-};
-
 class HeldUpSearch {
 public:
   HeldUpSearch(const StepGraph& graph, const StepModel& model, double error_ns)
-      : graph_(graph), model_(model), error_ns_(error_ns), gaps_(graph, model),
+      : graph_(graph), model_(model), error_ns_(error_ns), origins_(graph, model),
         includes_(graph.communicators.size() * graph.communicators.size(), -1) {
     std::uint32_t kinds = 0;
     for (const StepRun& run : graph.runs)
@@ -64,7 +41,11 @@ public:
         read(run);
     take_from_other_steps();
     HeldUp out;
-    out.kernels_recorded = gaps_.knows_any();
+    out.kernels_recorded = origins_.knows_kernels();
+    out.phases = origins_.phases();
+    for (std::size_t r = 0; r < graph_.hosts.size(); ++r)
+      if (!graph_.hosts[r].loading.empty())
+        out.loading_marked.push_back(graph_.ranks[r]);
     for (const StepBlocks& one : blocks_) {
       out.steps.push_back(one.steps());
       out.step_ns.push_back(0);
@@ -84,27 +65,6 @@ private:
     SumOfBlocks sum;
     std::map<int, double> by_who; // rank, or communicator
   };
-  struct HoldUpSum {
-    SumOfBlocks sum;
-    std::map<std::uint32_t, double> by_step;
-    std::vector<ExcessPlace> places;
-    void add(const HoldUpSum& other) {
-      sum.add(other.sum);
-      for (const auto& [step, excess_ns] : other.by_step)
-        by_step[step] += excess_ns;
-      places.insert(places.end(), other.places.begin(), other.places.end());
-    }
-  };
-  struct CauseSum {
-    std::uint64_t times = 0;
-    double delay_ns = 0;
-    std::vector<ExcessPlace> places;
-    void add(const CauseSum& other) {
-      times += other.times;
-      delay_ns += other.delay_ns;
-      places.insert(places.end(), other.places.begin(), other.places.end());
-    }
-  };
   struct LateSum {
     SumOfBlocks delay;
     std::uint64_t times = 0;
@@ -121,23 +81,6 @@ private:
     read_path(number, measured, path, alike);
     for (const Meeting& meeting : run.meetings)
       read_meeting(number, measured, meeting, path, alike);
-  }
-
-  Seen origin_of(const StepRun& run, const MeasuredRun& measured, const PathPart& part,
-                 const AlikeTransfers& alike) const {
-    const GraphOperation& own = run.ranks[part.rank][part.operation];
-    if (part.cause == PathCause::transfer)
-      return {{alike.cause(part.rank, part.operation), -1, static_cast<int>(own.communicator)},
-              CauseSeenBy::times};
-    const int rank = graph_.ranks[part.rank];
-    if (const auto shown = gaps_.cause(part.rank, own, measured[part.rank][part.operation]))
-      return {{*shown == GapCause::computing ? DelayCause::computing
-               : *shown == GapCause::copies  ? DelayCause::copies
-                                             : DelayCause::host,
-               rank, -1},
-              CauseSeenBy::kernels};
-    return {{part.cause == PathCause::host ? DelayCause::host : DelayCause::computing, rank, -1},
-            CauseSeenBy::launches};
   }
 
   // Kernels are recorded in some steps of many. What they show of most of a rank's delays stands
@@ -247,25 +190,24 @@ private:
             to.by_who[moves ? static_cast<int>(own.communicator) : graph_.ranks[part.rank]] +=
                 length_ns;
           };
-          const auto length_ns = static_cast<double>(part.length_ns);
           if (part.cause == PathCause::transfer) {
-            add(DelayCause::transfer, length_ns);
+            add(DelayCause::transfer, static_cast<double>(part.length_ns));
           } else {
-            // What the GPU would have needed all the same is no delay of the host.
-            const MeasuredOperation& one = measured[part.rank][part.operation];
-            const double late_ns =
-                part.cause == PathCause::host ? host_late_ns(model_.typical, own, one) : 0;
             const auto [parts, by_launches_ns] =
-                gaps_.divided(part.rank, own, one, length_ns, late_ns);
+                origins_.divided(number, measured[part.rank][part.operation], part);
             add(DelayCause::computing, parts[0]);
             add(DelayCause::copies, parts[1]);
-            add(DelayCause::host, parts[2]);
+            add(DelayCause::input, parts[2]);
+            add(DelayCause::host, parts[3]);
             if (by_launches_ns > 0)
               late_by_launches_[{run.kind, graph_.ranks[part.rank]}].add(block, blocks.blocks(),
                                                                          by_launches_ns);
           }
           if (part.excess_ns > 0 && path.is_notable(part)) {
-            HoldUpSum& to = hold_ups_[{run.kind, origin_of(run, measured, part, alike)}];
+            const DelayOrigins::Origin origin =
+                origins_.of(number, measured[part.rank][part.operation], part, alike);
+            HoldUpSum& to = hold_ups_[{run.kind, {origin.origin, origin.seen_by}}];
+            to.phases.ns[origin.phase] += part.excess_ns;
             to.sum.add(block, blocks.blocks(), part.excess_ns);
             to.by_step[own.step] += part.excess_ns;
             to.places.push_back({number, part.rank, part.operation, part.cause});
@@ -317,13 +259,14 @@ private:
         largest = part;
       return true;
     });
-    Seen origin{{}, CauseSeenBy::times};
+    DelayOrigins::Origin origin;
     if (largest.excess_ns >= k_main_part * delay_ns)
-      origin = origin_of(run, measured, largest, alike);
-    CauseSum& cause = to.causes[origin];
+      origin = origins_.of(number, measured[largest.rank][largest.operation], largest, alike);
+    CauseSum& cause = to.causes[{origin.origin, origin.seen_by}];
     ++cause.times;
     cause.delay_ns += delay_ns;
-    if (origin.first.cause != DelayCause::many)
+    cause.phases.ns[origin.phase] += delay_ns;
+    if (origin.origin.cause != DelayCause::many)
       cause.places.push_back({number, largest.rank, largest.operation, largest.cause});
   }
 
@@ -400,6 +343,7 @@ private:
       HoldUp row;
       row.kind = key.first;
       std::tie(row.origin, row.seen_by) = key.second;
+      row.phase = sum.phases.main();
       row.excess = per_step(row.kind, sum.sum);
       for (const auto& [step, excess_ns] : sum.by_step)
         row.steps += excess_ns > k_notable * out.step_ns[row.kind];
@@ -429,7 +373,7 @@ private:
       row.meetings = meetings_.at({kind, communicator});
       row.delay = per_step(kind, sum.delay);
       for (const auto& [origin, cause] : sum.causes)
-        row.causes.push_back({origin.first, origin.second, cause.times,
+        row.causes.push_back({origin.first, origin.second, cause.phases.main(), cause.times,
                               cause.delay_ns / static_cast<double>(blocks_[kind].steps())});
       std::ranges::stable_sort(row.causes, std::ranges::greater{}, &LateCause::delay_ns);
       rows.emplace_back(std::move(row), &sum);
@@ -450,7 +394,7 @@ private:
   const StepGraph& graph_;
   const StepModel& model_;
   double error_ns_;
-  GapCauses gaps_;
+  DelayOrigins origins_;
   std::vector<signed char> includes_; // by pair of communicators; -1: not asked yet
   std::vector<StepBlocks> blocks_;    // by kind
   std::map<std::tuple<std::uint32_t, DelayCause, int>, ShareSum> shares_; // kind, cause, class

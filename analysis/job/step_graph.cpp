@@ -78,16 +78,24 @@ struct SizesOfClass {
   bool are_chance() const { return different.size() >= 32 && 4 * different.size() > operations; }
 };
 
+void move_to_reference(timeline::Spans& spans, const timeline::ClockModel& host) {
+  for (timeline::Span& span : spans)
+    span = {host.to_reference(static_cast<std::uint64_t>(span.begin)),
+            host.to_reference(static_cast<std::uint64_t>(span.end))};
+}
+
 } // namespace
 
 StepGraphBuilder::StepGraphBuilder(std::shared_ptr<const FoundSteps> found, std::vector<int> ranks,
                                    std::vector<std::string> texts, std::size_t most)
-    : found_(std::move(found)), raw_(ranks.size()) {
-  for (const std::string& text : texts)
+    : found_(std::move(found)), texts_(std::move(texts)), names_(texts_), input_ranges_(texts_),
+      raw_(ranks.size()) {
+  for (const std::string& text : texts_)
     type_bytes_.push_back(trace::bytes_of_nccl_type(text));
   graph_.runs = chosen_runs(*found_, ranks.size(), most, graph_.has_all_steps);
   graph_.ranks = std::move(ranks);
   graph_.gpus.resize(graph_.ranks.size());
+  graph_.hosts.resize(graph_.ranks.size());
 }
 
 const StepRun* StepGraphBuilder::run_of(std::uint32_t step) const {
@@ -102,8 +110,13 @@ void StepGraphBuilder::add(std::size_t rank, const timeline::RankReading& readin
                            const std::optional<timeline::ClockModel>& host) {
   if (!host)
     return;
-  add_gpu(rank, reading, *host);
   const timeline::RankTrace& trace = reading.trace;
+  const timeline::Spans loading = input_ranges_.of(trace, reading.operations);
+  add_gpu(rank, reading, *host, loading);
+  graph_.hosts[rank] = {spans_of_phases(trace, reading.operations, names_), loading};
+  move_to_reference(graph_.hosts[rank].loading, *host);
+  for (auto& [phase, spans] : graph_.hosts[rank].phases)
+    move_to_reference(spans, *host);
   std::unordered_map<std::uint16_t, const trace::CommunicatorRow*> communicators;
   for (const trace::CommunicatorRow& row : trace.communicators)
     communicators[row.id] = &row;
@@ -152,14 +165,17 @@ void StepGraphBuilder::add(std::size_t rank, const timeline::RankReading& readin
 }
 
 void StepGraphBuilder::add_gpu(std::size_t rank, const timeline::RankReading& reading,
-                               const timeline::ClockModel& host) {
+                               const timeline::ClockModel& host, const timeline::Spans& loading) {
+  if (reading.trace.kernel_windows.empty())
+    return;
   GpuUse& gpu = graph_.gpus[rank];
   auto on_reference = [&](std::int64_t own_ns) {
     return host.to_reference(static_cast<std::uint64_t>(own_ns));
   };
-  timeline::Spans all;
+  timeline::Spans all, busy; // busy: with communication, on the rank's own clock
   for (const timeline::DeviceActivity& one : reading.activities.all) {
     const timeline::Span span{on_reference(one.start_ns), on_reference(one.end_ns)};
+    busy.push_back({one.start_ns, one.end_ns});
     if (one.kind == timeline::Class::compute)
       gpu.computing.push_back(span);
     else if (one.kind == timeline::Class::memory)
@@ -171,6 +187,9 @@ void StepGraphBuilder::add_gpu(std::size_t rank, const timeline::RankReading& re
   gpu.computing = timeline::unite(std::move(gpu.computing));
   gpu.copies = timeline::subtract(timeline::unite(std::move(gpu.copies)), gpu.computing);
   all = timeline::unite(std::move(all));
+  gpu.input = timeline::input_waits(reading.trace, timeline::unite(std::move(busy)), loading);
+  move_to_reference(gpu.input, host);
+  gpu.input = timeline::subtract(timeline::unite(std::move(gpu.input)), all);
   // Work that was launched before the window was not recorded, and runs before what was.
   for (const trace::KernelWindowRow& window : reading.trace.kernel_windows) {
     const std::int64_t end_ns = on_reference(static_cast<std::int64_t>(window.end_ns));

@@ -3,11 +3,14 @@
 #pragma once
 
 #include "analysis/job/found_steps.h"
+#include "analysis/timeline/input_waits.h"
+#include "analysis/timeline/phases.h"
 #include "analysis/timeline/rank_reading.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -72,11 +75,19 @@ struct GpuUse {
   timeline::Spans known; // all kernels and copies in these times were recorded
   timeline::Spans computing;
   timeline::Spans copies; // while nothing computes
+  timeline::Spans input;  // while nothing computes or copies: it waited for its input
+};
+
+// Of a rank's host, by its NVTX ranges; sorted, on the common clock.
+struct HostUse {
+  std::map<timeline::PhasePath, timeline::Spans> phases;
+  timeline::Spans loading; // its input
 };
 
 struct StepGraph {
   std::vector<int> ranks;
-  std::vector<GpuUse> gpus; // by rank
+  std::vector<GpuUse> gpus;   // by rank
+  std::vector<HostUse> hosts; // by rank
   std::vector<GraphCommunicator> communicators;
   std::vector<OperationClass> classes;
   std::vector<Slot> slots;
@@ -109,7 +120,7 @@ private:
     trace::NcclKind kind = trace::NcclKind::collective;
   };
   void add_gpu(std::size_t rank, const timeline::RankReading& reading,
-               const timeline::ClockModel& host);
+               const timeline::ClockModel& host, const timeline::Spans& loading);
   const StepRun* run_of(std::uint32_t step) const;
   void order(std::vector<Raw>& operations) const;
   std::uint32_t class_of(const Raw& raw);
@@ -118,6 +129,9 @@ private:
 
   std::shared_ptr<const FoundSteps> found_;
   std::vector<std::uint64_t> type_bytes_; // by TextId::id
+  std::vector<std::string> texts_;
+  timeline::NumberedNames names_; // refers to the texts
+  timeline::InputRanges input_ranges_;
   StepGraph graph_;
   std::vector<std::vector<Raw>> raw_; // by rank
 };

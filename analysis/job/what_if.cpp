@@ -3,6 +3,7 @@
 
 #include "analysis/job/what_if.h"
 
+#include "analysis/job/delay_origins.h"
 #include "analysis/job/rebucketed.h"
 #include "analysis/job/step_blocks.h"
 #include "analysis/job/step_path.h"
@@ -67,9 +68,9 @@ struct GapSamples {
 class Prediction {
 public:
   Prediction(const StepGraph& graph, const StepModel& model, const ModelVariant& variant,
-             const WhatIf& what, const std::vector<std::string>& texts)
-      : graph_(graph), model_(model), variant_(variant), what_(what), texts_(texts),
-        cost_(gradient_cost(graph, model)) {
+             const WhatIf& what, const DelayOrigins* origins, const std::vector<std::string>& texts)
+      : graph_(graph), model_(model), variant_(variant), what_(what), origins_(origins),
+        texts_(texts), cost_(gradient_cost(graph, model)) {
     for (const Change& change : what.changes)
       samples_.push_back(change.kind == ChangeKind::rank ? samples_of(change) : GapSamples{});
   }
@@ -80,7 +81,8 @@ public:
   };
   std::vector<OfKind> all() {
     std::vector<OfKind> out;
-    for (const StepRun& run : graph_.runs) {
+    for (std::uint32_t number = 0; number < graph_.runs.size(); ++number) {
+      const StepRun& run = graph_.runs[number];
       if (run.steps < 2)
         continue;
       out.resize(std::max<std::size_t>(out.size(), run.kind + 1));
@@ -92,7 +94,7 @@ public:
       for (const bool of_buckets : {false, true}) // these last: then operations are others
         for (std::size_t i = 0; i < what_.changes.size(); ++i)
           if ((what_.changes[i].kind == ChangeKind::bucket) == of_buckets)
-            to.operations += apply(what_.changes[i], samples_[i], changed_run, changed);
+            to.operations += apply(what_.changes[i], samples_[i], number, changed_run, changed);
       std::ranges::copy(step_lengths_ns(run, replay(graph_, run, measured, variant_.waited)),
                         std::back_inserter(to.seen));
       std::ranges::copy(
@@ -126,15 +128,34 @@ private:
   }
 
   // Returns how many operations it changed.
-  std::uint64_t apply(const Change& change, const GapSamples& samples, StepRun& run,
-                      MeasuredRun& measured) const {
+  std::uint64_t apply(const Change& change, const GapSamples& samples, std::uint32_t number,
+                      StepRun& run, MeasuredRun& measured) const {
     if (change.kind == ChangeKind::bucket)
       return rebucket(graph_, run, measured, cost_, change.bytes, texts_);
     std::uint64_t changed = 0;
-    for (std::size_t r = 0; r < measured.size(); ++r)
-      for (std::size_t i = 0; i < measured[r].size(); ++i)
-        changed += apply(change, samples, r, run.ranks[r][i], measured[r][i]);
+    for (std::uint32_t r = 0; r < measured.size(); ++r)
+      for (std::uint32_t i = 0; i < measured[r].size(); ++i)
+        changed += change.kind == ChangeKind::input
+                       ? without_input(number, r, i, measured[r][i])
+                       : apply(change, samples, r, run.ranks[r][i], measured[r][i]);
     return changed;
+  }
+
+  bool without_input(std::uint32_t run, std::uint32_t rank, std::uint32_t operation,
+                     MeasuredOperation& one) const {
+    if (!one.is_clean)
+      return false;
+    const bool is_late =
+        host_late_ns(model_.typical, graph_.runs[run].ranks[rank][operation], one) > 0;
+    const double waited_ns = origins_
+                                 ->divided(run, one,
+                                           {is_late ? PathCause::host : PathCause::computing, rank,
+                                            operation, one.gap_ns, 0})
+                                 .parts[static_cast<std::size_t>(GapCause::input)];
+    if (waited_ns <= 0)
+      return false;
+    one.set_gap(one.gap_ns - std::llround(waited_ns));
+    return true;
   }
 
   bool apply(const Change& change, const GapSamples& samples, std::size_t rank,
@@ -178,6 +199,7 @@ private:
       one.duration_ns = std::llround(static_cast<double>(one.duration_ns) * change.factor);
       return true;
     }
+    case ChangeKind::input:
     case ChangeKind::bucket:
       break;
     }
@@ -188,6 +210,7 @@ private:
   const StepModel& model_;
   const ModelVariant& variant_;
   const WhatIf& what_;
+  const DelayOrigins* origins_; // for ChangeKind::input
   const std::vector<std::string>& texts_;
   GradientCost cost_;
   std::vector<GapSamples> samples_; // by change
@@ -207,8 +230,17 @@ std::optional<Interval> gain_interval(const StepGraph& graph, std::uint32_t kind
   return blocks.intervals(sums)[0];
 }
 
+bool has_input(const WhatIf& what) {
+  return std::ranges::find(what.changes, ChangeKind::input, &Change::kind) != what.changes.end();
+}
+
 base::Error nothing_meant(const StepGraph& graph, const WhatIf& what,
                           const std::vector<std::string>& texts) {
+  if (has_input(what))
+    return {base::Errc::not_found,
+            fmt::format("'{}' changes nothing in the steps of this capture", what.text),
+            "a wait for input is known from copies ('record --cuda') or from NVTX ranges around "
+            "the loading, such as 'load'; otherwise host=none includes it"};
   std::set<std::string> known;
   for (const OperationClass& one : graph.classes)
     if (one.function < texts.size())
@@ -230,10 +262,13 @@ base::Result<std::vector<Predicted>> predict(const StepGraph& graph, const StepM
                                              const WhatIf& what,
                                              const std::vector<std::string>& texts) {
   std::vector<Predicted> out;
+  std::optional<DelayOrigins> origins;
+  if (has_input(what))
+    origins.emplace(graph, model);
   bool is_first = true;
   for (const ModelVariant& variant : variants_of(model)) {
     const std::vector<Prediction::OfKind> all =
-        Prediction(graph, model, variant, what, texts).all();
+        Prediction(graph, model, variant, what, origins ? &*origins : nullptr, texts).all();
     if (is_first)
       for (std::uint32_t kind = 0; kind < all.size(); ++kind) {
         const Prediction::OfKind& of = all[kind];

@@ -14,10 +14,10 @@
 namespace ncclprobe::analysis::job {
 
 // rank: a rank's computing and host take as long as those of the ranks that do the same. host: no
-// rank waits for its host. transfers: none takes longer than the median of those that are alike.
-// computing, function: their times change by a factor. bucket: gradients are sent in buckets of
-// this size.
-enum class ChangeKind : std::uint8_t { rank, host, transfers, computing, function, bucket };
+// rank waits for its host, nor for its input. input: none waits for its input. transfers: none
+// takes longer than the median of those that are alike. computing, function: their times change by
+// a factor. bucket: gradients are sent in buckets of this size.
+enum class ChangeKind : std::uint8_t { rank, host, input, transfers, computing, function, bucket };
 
 struct Change {
   ChangeKind kind = ChangeKind::host;
@@ -32,9 +32,9 @@ struct WhatIf {
   std::string text;
   std::vector<Change> changes;
 };
-// "rank:7=median", "host=none", "transfers=median", "computing=-10%", "all_reduce=-20%",
-// "all_reduce:data=+50%", "bucket=100M", or several with "+" between them. Errors:
-// invalid_argument, with examples.
+// "rank:7=median", "host=none", "input=none", "transfers=median", "computing=-10%",
+// "all_reduce=-20%", "all_reduce:data=+50%", "bucket=100M", or several with "+" between them.
+// Errors: invalid_argument, with examples.
 base::Result<WhatIf> parse_what_if(const std::string& text);
 
 // How well the model predicted changes that it had not seen: in every second step, how much longer

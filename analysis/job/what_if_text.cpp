@@ -13,7 +13,8 @@ namespace ncclprobe::analysis::job {
 namespace {
 
 constexpr const char* k_what_if_examples =
-    "write rank:7=median, host=none, transfers=median, computing=-10%, all_reduce=-20%, "
+    "write rank:7=median, host=none, input=none, transfers=median, computing=-10%, "
+    "all_reduce=-20%, "
     "all_reduce:data=-20% or bucket=100M; join several with '+' between them";
 
 base::Error bad_change(std::string_view text) {
@@ -52,8 +53,8 @@ base::Result<Change> change_of(std::string_view text) {
     change.ranks = base::parse_number_list(of);
     if (!change.ranks.empty())
       return change;
-  } else if (what == "host" && of.empty() && to == "none") {
-    change.kind = ChangeKind::host;
+  } else if ((what == "host" || what == "input") && of.empty() && to == "none") {
+    change.kind = what == "host" ? ChangeKind::host : ChangeKind::input;
     return change;
   } else if (what == "transfers" && of.empty() && to == "median") {
     change.kind = ChangeKind::transfers;

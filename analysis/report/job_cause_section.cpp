@@ -8,6 +8,10 @@
 #include "base/name_ranks.h"
 #include "base/units.h"
 
+#include <algorithm>
+#include <iterator>
+#include <set>
+
 namespace ncclprobe::analysis {
 
 using namespace job;
@@ -25,7 +29,11 @@ constexpr FindingKind k_model_checked{
     k_no_kernels{"job_kernels_not_recorded", Severity::note,
                  "Kernels were not recorded. Only the hosts' launches separate slow computing from "
                  "a late host. GPU work that the host launched late looks like a late host. "
-                 "'record --cuda' records kernels."};
+                 "'record --cuda' records kernels."},
+    k_input_not_known{
+        "job_input_not_known", Severity::note,
+        "The capture does not show whether a late host waited for its input: {who}. Such a wait "
+        "counts as host late. An NVTX range around the loading, such as 'load', shows it."};
 
 std::string seen_by_text(CauseSeenBy seen_by) {
   switch (seen_by) {
@@ -37,6 +45,8 @@ std::string seen_by_text(CauseSeenBy seen_by) {
     return "other steps";
   case CauseSeenBy::launches:
     return "launches";
+  case CauseSeenBy::ranges:
+    return "ranges";
   }
   return "";
 }
@@ -88,6 +98,7 @@ public:
     using Row = const HoldUp&;
     table.add("cell", &HoldUp::kind).titled("cell");
     add_origin(table, [](Row row) -> const DelayOrigin& { return row.origin; });
+    add_phase(table, [](Row row) { return row.phase; });
     table.add("seen_by", &HoldUp::seen_by);
     table.show_left("by", [](Row row) { return seen_by_text(row.seen_by); }).dispensable(2);
     table.add("steps", &HoldUp::steps).titled("steps", {Unit::grouped});
@@ -119,6 +130,7 @@ public:
     table.add("meetings", &LateRank::meetings).titled("of", {Unit::grouped});
     add_per_step(table, "delay", "delay", [](Row row) { return std::optional(row.delay); });
     add_origin(table, [](Row row) -> const DelayOrigin& { return row.causes.front().origin; });
+    add_phase(table, [](Row row) { return row.causes.front().phase; });
     table.add("seen_by", [](Row row) { return row.causes.front().seen_by; });
     table.show_left("by", [](Row row) { return seen_by_text(row.causes.front().seen_by); })
         .dispensable(2);
@@ -132,6 +144,7 @@ public:
                                       {"seen_by", one.seen_by},
                                       {"rank", rank_value(one.origin)},
                                       {"ranks", ranks_value(one.origin)},
+                                      {"phase", phase_text(one.phase)},
                                       {"times", one.times},
                                       {"delay_ns", one.delay_ns}});
                return all;
@@ -206,6 +219,22 @@ private:
     return origin.communicator < 0 ? Value() : Value(communicator(origin.communicator).ranks);
   }
 
+  std::string phase_text(int phase) const { // empty: not known
+    return phase < 0 ? "" : phase_name(causes_.held_up, phase);
+  }
+  template <typename Row, typename Get>
+  void add_phase(TableOf<Row>& table, Get get) const {
+    table.add("phase", [=, this](const Row& row) { return phase_text(get(row)); });
+    table
+        .show_left(
+            "phase",
+            [=, this](const Row& row) {
+              return get(row) < 0 ? Value() : Value(phase_text(get(row)));
+            },
+            24)
+        .if_any();
+  }
+
   template <typename Row, typename Get>
   void add_origin(TableOf<Row>& table, Get get) const {
     table.add("cause", [=](const Row& row) { return get(row).cause; });
@@ -260,7 +289,29 @@ Finding checked(const ModelCheck& check) {
            {"changes", changes}}};
 }
 
+// Hosts that are late without a sign of why.
+std::vector<Finding> input_not_known(const HeldUp& held_up) {
+  std::set<int> ranks;
+  auto note = [&](const DelayOrigin& origin, CauseSeenBy seen_by) {
+    if (origin.cause == DelayCause::host && seen_by == CauseSeenBy::launches &&
+        std::ranges::find(held_up.loading_marked, origin.rank) == held_up.loading_marked.end())
+      ranks.insert(origin.rank);
+  };
+  for (const HoldUp& row : held_up.hold_ups)
+    note(row.origin, row.seen_by);
+  for (const LateRank& row : held_up.late)
+    note(row.causes.front().origin, row.causes.front().seen_by);
+  if (ranks.empty())
+    return {};
+  return {{&k_input_not_known, {{"who", base::name_ranks({ranks.begin(), ranks.end()})}}}};
+}
+
 } // namespace
+
+std::string phase_name(const HeldUp& held_up, int phase) {
+  const std::string& name = held_up.phases.at(static_cast<std::size_t>(phase)).back().name;
+  return name.empty() ? "(no name)" : name;
+}
 
 std::string cause_text(DelayCause cause) {
   switch (cause) {
@@ -270,6 +321,8 @@ std::string cause_text(DelayCause cause) {
     return "host late";
   case DelayCause::copies:
     return "copies";
+  case DelayCause::input:
+    return "input late";
   case DelayCause::slow_link:
     return "slow link";
   case DelayCause::slow_transfers:
@@ -327,6 +380,7 @@ Report job_causes_report(const timeline::Timeline& timeline, const TimelineHeadi
   if (!causes.held_up.kernels_recorded &&
       !(causes.held_up.hold_ups.empty() && causes.held_up.late.empty()))
     found.all.push_back({&k_no_kernels, {}});
+  std::ranges::copy(input_not_known(causes.held_up), std::back_inserter(found.all));
   if (!found.all.empty() && !report.sections.empty())
     report.sections.back().blocks.push_back(std::move(found));
   return report;

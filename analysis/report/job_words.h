@@ -9,7 +9,8 @@
 
 namespace ncclprobe::analysis {
 
-std::string role_text(job::Role role);         // "sharded data"
+std::string role_text(job::Role role); // "sharded data"
+std::string phase_name(const job::HeldUp& held_up, int phase);
 std::string cause_text(job::DelayCause cause); // "host late"
 
 } // namespace ncclprobe::analysis

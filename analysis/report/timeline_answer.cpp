@@ -162,10 +162,13 @@ std::optional<Finding> held_up_by(const AnsweredCell& one, const TimelineHeading
        {"ranks", ranks},
        {"excess_ns", most->excess.mean_ns},
        {"in_words",
-        ranks.empty()
-            ? fmt::format("No single cause holds the job up: small delays cost {}.", cost)
-            : fmt::format("{} hold{} the job up most ({}): {}.", who, ranks.size() == 1 ? "s" : "",
-                          cause_text(origin.cause), cost)}}};
+        ranks.empty() ? fmt::format("No single cause holds the job up: small delays cost {}.", cost)
+                      : fmt::format("{} hold{} the job up most ({}{}): {}.", who,
+                                    ranks.size() == 1 ? "s" : "", cause_text(origin.cause),
+                                    most->phase < 0 ? ""
+                                                    : fmt::format(", in phase {}",
+                                                                  phase_name(held_up, most->phase)),
+                                    cost)}}};
 }
 
 std::optional<Finding> latest_rank(const AnsweredCell& one, const Timeline& timeline) {

@@ -3,6 +3,8 @@
 
 #include "analysis/timeline/kernel_windows.h"
 
+#include "analysis/timeline/input_waits.h"
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -133,36 +135,31 @@ std::vector<bool> steps_with_kernels(const RankTrace& trace, const OperationInde
 }
 
 std::vector<IdleParts> idle_parts(const RankTrace& trace, const BusySets& busy,
-                                  const Spans& windows) {
+                                  const Spans& loading, const Spans& windows) {
   Spans any = busy.compute;
   for (const Spans* set : {&busy.communication, &busy.memory, &busy.helper})
     any.insert(any.end(), set->begin(), set->end());
   any = unite(std::move(any));
-  std::vector<std::int64_t> inputs; // when copies from the host began
-  for (std::size_t i = 0; i < trace.copies.kind.size(); ++i)
-    if (trace.copies.kind[i] == trace::CopyKind::host_to_device)
-      inputs.push_back(static_cast<std::int64_t>(trace.copies.start_ns[i]));
-  std::ranges::sort(inputs);
+  const Spans inputs = input_waits(trace, any, loading);
   std::vector<IdleParts> out(windows.size());
+  CoverMeter waits(inputs);
   for (std::size_t k = 0; k < windows.size(); ++k) {
     std::int64_t idle_since = windows[k].begin;
-    auto add = [&](std::int64_t until, bool is_input) {
-      const std::int64_t length_ns = std::min(until, windows[k].end) - idle_since;
-      if (length_ns <= 0)
+    auto add = [&](std::int64_t until) {
+      const Span idle{idle_since, std::min(until, windows[k].end)};
+      if (idle.length() <= 0)
         return;
-      if (is_input)
-        out[k].input_ns += length_ns;
-      else if (length_ns > k_launch_gap_ns)
-        out[k].host_late_ns += length_ns;
-      else
-        out[k].launch_ns += length_ns;
+      const std::int64_t input_ns = waits.covered(idle);
+      out[k].input_ns += input_ns;
+      (idle.length() > k_launch_gap_ns ? out[k].host_late_ns : out[k].launch_ns) +=
+          idle.length() - input_ns;
     };
     auto at = std::ranges::lower_bound(any, windows[k].begin, std::less_equal{}, &Span::end);
     for (; at != any.end() && at->begin < windows[k].end; ++at) {
-      add(at->begin, std::ranges::binary_search(inputs, at->begin));
+      add(at->begin);
       idle_since = std::max(idle_since, at->end);
     }
-    add(windows[k].end, false);
+    add(windows[k].end);
   }
   return out;
 }

@@ -22,9 +22,9 @@ void take_kernel_times(const RankTrace& trace, Activities& activities);
 std::vector<bool> steps_with_kernels(const RankTrace& trace, const OperationIndex& operations,
                                      const StepWindows& steps);
 
-// Times in which the GPU had nothing to do. input: directly before a copy from the host, so the
-// input was late. host_late: otherwise, more than k_launch_gap_ns: the host had not launched the
-// next kernel. launch: shorter ones, between two kernels.
+// Times in which the GPU had nothing to do. input: its input was late (input_waits.h). host_late:
+// the rest of such a time if it is longer than k_launch_gap_ns: the host had not launched the next
+// kernel. launch: the rest of shorter ones, between two kernels.
 struct IdleParts {
   std::int64_t input_ns = 0, host_late_ns = 0, launch_ns = 0;
   void add(const IdleParts& other) {
@@ -36,8 +36,8 @@ struct IdleParts {
 };
 inline constexpr std::int64_t k_launch_gap_ns = 20'000;
 
-// One for each window.
+// One for each window. `loading`: InputRanges::of().
 std::vector<IdleParts> idle_parts(const RankTrace& trace, const BusySets& busy,
-                                  const Spans& windows);
+                                  const Spans& loading, const Spans& windows);
 
 } // namespace ncclprobe::analysis::timeline

@@ -3,6 +3,8 @@
 
 #include "analysis/timeline/phases.h"
 
+#include "analysis/timeline/host_steps.h"
+
 #include <algorithm>
 #include <tuple>
 
@@ -11,46 +13,34 @@ namespace {
 
 constexpr std::size_t k_phase_levels = 2;
 
-struct HostSteps {
-  Spans windows; // sorted, do not overlap
-  std::vector<int> cells;
-};
-
-HostSteps host_steps(const RankTrace& trace, const OperationIndex& operations) {
-  const std::vector<StepKey>& keys = operations.steps();
-  std::vector<std::int64_t> first_ns(keys.size(), INT64_MAX);
-  for (const trace::NcclOperationRow& row : trace.nccl_operations)
-    if (const std::uint32_t step = operations.step_of(row.operation); step != k_no_step)
-      first_ns[step] = std::min(first_ns[step], static_cast<std::int64_t>(row.enqueue_ns));
-  HostSteps steps;
-  for (std::size_t i = 0; i + 1 < keys.size(); ++i)
-    if (keys[i + 1].cell == keys[i].cell && keys[i + 1].batch == keys[i].batch &&
-        first_ns[i] < first_ns[i + 1] && first_ns[i + 1] != INT64_MAX &&
-        (steps.windows.empty() || steps.windows.back().end <= first_ns[i])) {
-      steps.windows.push_back({first_ns[i], first_ns[i + 1]});
-      steps.cells.push_back(keys[i].cell);
-    }
-  return steps;
-}
-
-Span span_of(const trace::RangeRow& row) {
-  return {static_cast<std::int64_t>(row.start_ns), static_cast<std::int64_t>(row.end_ns)};
-}
-
 bool contains(const trace::RangeRow& outer, const trace::RangeRow& inner) {
   return outer.kind == trace::RangeKind::nested && inner.kind == trace::RangeKind::nested &&
          outer.thread == inner.thread &&
          outer.end_ns >= inner.end_ns; // ranges of domains may overlap
 }
 
-bool covers_several(const Span& range, const Spans& windows) {
-  const auto first = std::ranges::lower_bound(windows, range.begin, {}, &Span::begin);
-  return windows.end() - first > 1 && (first + 1)->end <= range.end;
+} // namespace
+
+NumberedNames::NumberedNames(const std::vector<std::string>& texts) : texts_(texts) {
+  for (const std::string& text : texts)
+    if (std::string common = trace::without_numbers(text); common != text)
+      ++alike_[std::move(common)];
 }
 
-// The ranges of each phase, in any order.
-std::map<PhasePath, Spans> spans_of_phases(std::vector<trace::RangeRow> ranges,
-                                           const Spans& windows, const NumberedNames& names) {
+std::string NumberedNames::of(trace::TextId text) const {
+  if (text.id >= texts_.size())
+    return "";
+  std::string common = trace::without_numbers(texts_[text.id]);
+  const auto alike = alike_.find(common);
+  return alike != alike_.end() && alike->second > k_most_numbered ? common : texts_[text.id];
+}
+
+std::map<PhasePath, Spans> spans_of_phases(const RankTrace& trace, const OperationIndex& operations,
+                                           const NumberedNames& names) {
+  if (trace.ranges.empty())
+    return {};
+  const Spans windows = host_steps(trace, operations).windows;
+  std::vector<trace::RangeRow> ranges = trace.ranges;
   std::erase_if(ranges, [&](const trace::RangeRow& row) {
     return row.end_ns <= row.start_ns || covers_several(span_of(row), windows);
   });
@@ -70,23 +60,9 @@ std::map<PhasePath, Spans> spans_of_phases(std::vector<trace::RangeRow> ranges,
       path.push_back({names.of(one->name), names.of(one->domain)});
     phases[std::move(path)].push_back(span_of(row));
   }
+  for (auto& [phase, spans] : phases)
+    spans = unite(std::move(spans));
   return phases;
-}
-
-} // namespace
-
-NumberedNames::NumberedNames(const std::vector<std::string>& texts) : texts_(texts) {
-  for (const std::string& text : texts)
-    if (std::string common = trace::without_numbers(text); common != text)
-      ++alike_[std::move(common)];
-}
-
-std::string NumberedNames::of(trace::TextId text) const {
-  if (text.id >= texts_.size())
-    return "";
-  std::string common = trace::without_numbers(texts_[text.id]);
-  const auto alike = alike_.find(common);
-  return alike != alike_.end() && alike->second > k_most_numbered ? common : texts_[text.id];
 }
 
 ByCell<Phases> phases_of(const RankTrace& trace, const OperationIndex& operations,
@@ -104,12 +80,10 @@ ByCell<Phases> phases_of(const RankTrace& trace, const OperationIndex& operation
   }
   for (auto& [cell, of_cell] : windows)
     of_cell = unite(std::move(of_cell));
-  for (auto& [phase, spans] : spans_of_phases(trace.ranges, steps.windows, names)) {
-    const Spans set = unite(std::move(spans));
+  for (const auto& [phase, spans] : spans_of_phases(trace, operations, names))
     for (const auto& [cell, of_cell] : windows)
-      if (const std::int64_t ns = shared_length(set, of_cell); ns > 0)
+      if (const std::int64_t ns = shared_length(spans, of_cell); ns > 0)
         all[cell].ns[phase] += ns;
-  }
   return all;
 }
 

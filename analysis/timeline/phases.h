@@ -42,8 +42,12 @@ private:
   std::map<std::string, std::size_t, std::less<>> alike_; // texts, by what they have in common
 };
 
-// The outermost two levels of ranges. A range that covers more than one whole step is no phase of a
-// step, and does not count as a level. Empty without ranges.
+// When the rank's host was in each phase: the outermost two levels of ranges. A range that covers
+// more than one whole step is no phase of a step, and does not count as a level.
+std::map<PhasePath, Spans> spans_of_phases(const RankTrace& trace, const OperationIndex& operations,
+                                           const NumberedNames& names);
+
+// Empty without ranges.
 ByCell<Phases> phases_of(const RankTrace& trace, const OperationIndex& operations,
                          const NumberedNames& names);
 

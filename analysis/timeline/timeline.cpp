@@ -4,6 +4,7 @@
 #include "analysis/timeline/timeline.h"
 
 #include "analysis/timeline/in_turn.h"
+#include "analysis/timeline/input_waits.h"
 #include "analysis/timeline/rank_reading.h"
 
 #include <algorithm>
@@ -61,7 +62,8 @@ Span host_extent(const std::vector<DeviceActivity>& all) {
 class Analysis {
 public:
   Analysis(const TraceSource& source, const TimelineOptions& options)
-      : source_(source), options_(options), traits_(source.texts), names_(source.texts) {
+      : source_(source), options_(options), traits_(source.texts), names_(source.texts),
+        input_ranges_(source.texts) {
     out_.clocks = fit_clocks(source.ranks);
     for (const RankHead& head : source.ranks) {
       ranks_.push_back(head.rank);
@@ -316,7 +318,9 @@ private:
     std::vector<TimeParts> parts = parts_of(busy, steps.windows);
     const std::vector<bool> shown = steps_with_kernels(reading.trace, reading.operations, steps);
     const std::vector<IdleParts> idle =
-        in_windows ? idle_parts(reading.trace, busy, steps.windows) : std::vector<IdleParts>();
+        in_windows ? idle_parts(reading.trace, busy,
+                                input_ranges_.of(reading.trace, reading.operations), steps.windows)
+                   : std::vector<IdleParts>();
     std::set<int> have_kernels; // cells
     for (std::size_t k = 0; k < shown.size(); ++k)
       if (shown[k])
@@ -358,6 +362,7 @@ private:
   const TimelineOptions& options_;
   TextTraits traits_;
   NumberedNames names_;
+  InputRanges input_ranges_;
   std::vector<int> ranks_;
   CollectiveTable table_;
   MessageTable messages_;

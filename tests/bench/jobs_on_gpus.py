@@ -34,7 +34,7 @@ SMALL_BATCHES = {"encoder": 24, "vit_l_16": 32}
 SPLIT_SETTINGS = {"NCCL_MAX_CTAS": "1", "NCCL_PROTO": "LL"}
 REPLAYED_SETTINGS = ["NCCL_P2P_DISABLE=1", "NCCL_MAX_CTAS=1"]
 # Plant, and the causes that name it.
-PLANTS = {"host:1:3": {"host"}, "computing:1:4": {"computing"}, "loader:1:3": {"host"}, "copies:1:256": {"copies"}}
+PLANTS = {"host:1:3": {"host"}, "computing:1:4": {"computing"}, "loader:1:3": {"host", "input"}, "copies:1:256": {"copies"}}
 # Another process loads the PCIe link that NCCL uses without P2P. The model's communication is exposed.
 LINK_PLANT, LINK_MODEL, LINK_SETTINGS = "link:1:8192", "two_groups", {"NCCL_P2P_DISABLE": "1"}
 LINK_CAUSES = {"transfer", "slow_link", "slow_transfers"}

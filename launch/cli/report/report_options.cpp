@@ -14,13 +14,14 @@ constexpr const char* k_report_about =
     "exit code of `report`.";
 
 Option what_if_option(std::vector<analysis::job::WhatIf>& into) {
-  return repeated("what-if", "CHANGE", into,
-                  Words<analysis::job::WhatIf>{
-                      analysis::job::parse_what_if,
-                      [](const analysis::job::WhatIf& what) { return what.text; }, "rank:7=median"},
-                  "Predict how long the steps of a captured job would take after this change: "
-                  "rank:7=median, host=none, transfers=median, computing=-10%, all_reduce=-20%, "
-                  "all_reduce:data=-20%, bucket=100M; join several changes with +");
+  return repeated(
+      "what-if", "CHANGE", into,
+      Words<analysis::job::WhatIf>{analysis::job::parse_what_if,
+                                   [](const analysis::job::WhatIf& what) { return what.text; },
+                                   "rank:7=median"},
+      "Predict how long the steps of a captured job would take after this change: "
+      "rank:7=median, host=none, input=none, transfers=median, computing=-10%, all_reduce=-20%, "
+      "all_reduce:data=-20%, bucket=100M; join several changes with +");
 }
 
 base::Result<void> check(ReportOptions& options) {

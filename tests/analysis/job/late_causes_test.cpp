@@ -112,6 +112,44 @@ MadeJob planted(Planted what, Recorded recorded) {
   return job;
 }
 
+enum class Late : std::uint8_t { loading, logging };
+struct Shown {
+  bool ranges = false, kernels = false;
+};
+
+// Two data-parallel ranks. Each step loads its input, copies it to the GPU, computes, and sends
+// gradients; then the host writes a log. In every fifth step one of these takes 3 ms more on rank
+// 1.
+MadeJob late_loader(Late what, Shown by) {
+  MadeJob job(2);
+  const int data = job.communicator({0, 1});
+  std::mt19937_64 random(1);
+  for (int step = 0; step < k_simulated_steps; ++step) {
+    for (int rank = 0; rank < 2; ++rank) {
+      const std::int64_t longer_ns = rank == 1 && step % 5 == 4 ? 3 * k_ms : 0;
+      const std::int64_t from_ns = job.now_ns(rank);
+      const std::int64_t load_ns = from_ns + k_ms / 2 + (what == Late::loading ? longer_ns : 0);
+      const std::int64_t copied_ns = load_ns + k_ms / 10;
+      const std::int64_t computed_ns = copied_ns + 5 * k_ms + noise_ns(random, 10'000);
+      const std::int64_t logged_ns = computed_ns + (what == Late::logging ? longer_ns : 0);
+      job.compute(rank, logged_ns - from_ns);
+      if (by.ranges) {
+        job.range(rank, "load batch", from_ns, load_ns);
+        job.range(rank, "forward", load_ns, computed_ns);
+        job.range(rank, "log", computed_ns, logged_ns);
+      }
+      if (!by.kernels)
+        continue;
+      job.kernels_recorded(rank, from_ns - 1000, logged_ns + 1000);
+      job.computing_kernel(rank, from_ns, from_ns + 1000); // of the optimizer
+      job.copy(rank, load_ns, copied_ns, trace::CopyKind::host_to_device);
+      job.computing_kernel(rank, copied_ns, computed_ns);
+    }
+    job.collective(data, "AllReduce", 50 * k_mib);
+  }
+  return job;
+}
+
 // Per step, on the critical path.
 double path_ns(const Found& it, DelayCause cause) {
   double sum = 0;
@@ -222,6 +260,58 @@ TEST_CASE("Kernels and copies tell what held a rank up; without them its launche
   }
 }
 
+TEST_CASE("A host that waited for its input is told from one that was late for another reason") {
+  using enum Late;
+  const DelayOrigin host{DelayCause::host, 1, -1}, input{DelayCause::input, 1, -1};
+  struct Case {
+    Late what;
+    Shown by;
+    DelayOrigin origin;
+    CauseSeenBy seen_by;
+    const char* phase; // null: none
+  };
+  using enum CauseSeenBy;
+  const std::vector<Case> cases{{loading, {.ranges = true}, input, ranges, "load batch"},
+                                {logging, {.ranges = true}, host, launches, "log"},
+                                {loading, {}, host, launches, nullptr},
+                                {loading, {.kernels = true}, input, kernels, nullptr},
+                                {logging, {.kernels = true}, host, kernels, nullptr},
+                                {loading, {true, true}, input, kernels, "load batch"},
+                                {logging, {true, true}, host, kernels, "log"}};
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    CAPTURE(i);
+    const Case& one = cases[i];
+    const Found it = found_of(late_loader(one.what, one.by));
+    CHECK(worst(it).origin.cause == one.origin.cause);
+    CHECK(worst(it).origin.rank == 1);
+    CHECK(worst(it).seen_by == one.seen_by);
+    CHECK(worst(it).steps == 10);
+    CHECK(path_ns(it, one.origin.cause) > 0.55 * k_ms); // 3 ms in every fifth step
+    REQUIRE(!it.held_up.late.empty());
+    CHECK(it.held_up.late.front().causes.front().origin.cause == one.origin.cause);
+    for (const int phase : {worst(it).phase, it.held_up.late.front().causes.front().phase})
+      CHECK((phase < 0 ? "none" : it.held_up.phases[static_cast<std::size_t>(phase)].back().name) ==
+            (one.phase == nullptr ? "none" : one.phase));
+  }
+}
+
+TEST_CASE("Steps without waits for input are predicted where the capture shows these waits") {
+  auto gain = [](Late what, Shown by) {
+    const Found it = found_of(late_loader(what, by));
+    const auto all = predict(it.graph, it.model, check_model(it.graph, it.model),
+                             base::value_or_throw(parse_what_if("input=none")), it.texts);
+    return all ? all->at(0).gain.mean_ns : -1;
+  };
+
+  for (const Shown by : {Shown{.ranges = true}, Shown{.kernels = true}}) {
+    CAPTURE(by.kernels);
+    // All ranks load for 0.5 ms in each step, too.
+    CHECK(gain(Late::loading, by) == Approx((0.6 + 0.5) * k_ms).epsilon(0.1));
+    CHECK(gain(Late::logging, by) < 0.6 * k_ms);
+  }
+  CHECK(gain(Late::loading, {}) == -1); // nothing shows when it loads
+}
+
 TEST_CASE("A delay is put down to the rank that starts it, not to the one that passes it on") {
   const Found it = found_of(two_by_two(1, slow_computing()));
   // Rank 3 delays rank 2 in their tensor group; rank 2 then delays rank 0 in their data group.
@@ -320,9 +410,10 @@ TEST_CASE("Steps that were not fitted check the model") {
 }
 
 TEST_CASE("Changes are read, and others are refused with examples") {
-  for (const char* good : {"rank:7=median", "rank:0,4-7=median", "host=none", "transfers=median",
-                           "computing=-10%", "all_reduce=+50%", "all_reduce:data=-20%",
-                           "bucket=100M", "rank:7=median+host=none+all_reduce=+5%"})
+  for (const char* good :
+       {"rank:7=median", "rank:0,4-7=median", "host=none", "input=none", "transfers=median",
+        "computing=-10%", "all_reduce=+50%", "all_reduce:data=-20%", "bucket=100M",
+        "rank:7=median+host=none+all_reduce=+5%"})
     CHECK(parse_what_if(good));
   CHECK(parse_what_if("host=none+all_reduce=+5%")->changes.size() == 2);
   CHECK(parse_what_if("all_reduce=-20%")->changes[0].factor == Approx(0.8));

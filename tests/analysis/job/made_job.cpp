@@ -140,8 +140,9 @@ void MadeJob::computing_kernel(int rank, std::int64_t from_ns, std::int64_t to_n
   add_work(of(rank).trace.kernels, from_ns, to_ns);
 }
 
-void MadeJob::copy(int rank, std::int64_t from_ns, std::int64_t to_ns) {
+void MadeJob::copy(int rank, std::int64_t from_ns, std::int64_t to_ns, trace::CopyKind kind) {
   add_work(of(rank).trace.copies, from_ns, to_ns);
+  of(rank).trace.copies.kind.push_back(kind);
 }
 
 void MadeJob::range(int rank, const char* name, std::int64_t from_ns, std::int64_t to_ns,

@@ -54,7 +54,8 @@ public:
   // As CUPTI records them. All work that begins in a window must be added.
   void kernels_recorded(int rank, std::int64_t from_ns, std::int64_t to_ns);
   void computing_kernel(int rank, std::int64_t from_ns, std::int64_t to_ns);
-  void copy(int rank, std::int64_t from_ns, std::int64_t to_ns);
+  void copy(int rank, std::int64_t from_ns, std::int64_t to_ns,
+            trace::CopyKind kind = trace::CopyKind::device_to_device);
 
   // An NVTX range of the rank's host.
   void range(int rank, const char* name, std::int64_t from_ns, std::int64_t to_ns, int level = 0);
