@@ -45,7 +45,7 @@ std::vector<StepPart> parts_of(const RankTrace& trace, std::span<const JobOperat
   std::vector<StepPart> parts;
   for (const JobOperation& one : step) {
     const trace::NcclOperationRow& row = trace.nccl_operations[one.row];
-    StepPart part{0, row.function.id, one.bytes, 1};
+    StepPart part{0, row.function.id, one.bytes, 1, 0};
     for (const trace::CommunicatorRow& communicator : trace.communicators)
       if (communicator.id == one.communicator)
         part.communicator = communicator.hash;
@@ -103,9 +103,10 @@ public:
     for (int rank : waiting)
       out_.ranks.push_back({rank, operations_.at(rank), 0, 0, {}});
     std::ranges::sort(out_.ranks, {}, &RankSteps::rank);
-    if (!out_.batches.empty())
+    if (!out_.batches.empty()) {
       out_.reason = NoSteps::found;
-    else if (out_.operations() > 0)
+      number_buckets();
+    } else if (out_.operations() > 0)
       out_.reason = NoSteps::no_repeats;
     return std::move(out_);
   }
@@ -174,6 +175,28 @@ private:
     const auto outside = static_cast<std::size_t>(std::ranges::count(steps, k_outside));
     out_.ranks.push_back(
         {rank, operations.size(), operations.size() - outside, 0, stretches_of(steps)});
+  }
+
+  // The use of communicators is known only now.
+  void number_buckets() {
+    std::vector<std::uint64_t> steps;
+    for (const StepKind& kind : out_.kinds)
+      steps.push_back(kind.steps);
+    for (StepKind& kind : out_.kinds) {
+      std::map<std::uint64_t, std::size_t> next; // by communicator
+      for (StepPart& part : kind.parts) {
+        const auto in = out_.communicators.find(part.communicator);
+        if (in == out_.communicators.end() || role_of(in->second, steps) != Role::data ||
+            part.bytes <= k_control_bytes || part.function >= source_.texts.size() ||
+            !is_reduction(source_.texts[part.function]))
+          continue;
+        part.first_bucket = 1 + next[part.communicator];
+        next[part.communicator] += part.times;
+      }
+      for (StepPart& part : kind.parts)
+        if (part.first_bucket > 0 && next.at(part.communicator) < 2)
+          part.first_bucket = 0; // one all_reduce is no bucket of several
+    }
   }
 
   const TraceSource& source_;

@@ -19,6 +19,9 @@ struct StepPart {
   std::uint32_t function = 0;     // TraceSource::texts
   std::uint64_t bytes = 0;        // of each
   std::size_t times = 0;
+  // If a data group sends its gradients in several buckets: the number of this one or of the first
+  // of these, from 1, in the order of the calls. 0: it is no bucket.
+  std::size_t first_bucket = 0;
 };
 
 struct StepKind {

@@ -31,6 +31,7 @@ constexpr FindingKind k_steps_found{
 
 constexpr std::size_t k_most_parts_named = 6;
 constexpr std::size_t k_most_groups_named = 4;
+constexpr double k_nearly_all_steps = 0.9;
 
 std::vector<std::uint64_t> steps_of_kinds(const FoundSteps& found) {
   std::vector<std::uint64_t> steps;
@@ -47,10 +48,37 @@ struct KindRow {
   std::optional<StepTimes> times;
   timeline::PartsSum sum; // over ranks
   StepUse use = StepUse::unknown;
+  std::optional<std::uint32_t> micro_steps; // in each step; nothing: not known
   double per_step(std::int64_t ns) const {
     return sum.steps > 0 ? static_cast<double>(ns) / static_cast<double>(sum.steps) : 0;
   }
 };
+
+// " (bucket 1)", " (buckets 2-4)"
+std::string bucket_text(const StepPart& part) {
+  if (part.first_bucket == 0)
+    return "";
+  if (part.times == 1)
+    return fmt::format(" (bucket {})", part.first_bucket);
+  return fmt::format(" (buckets {}-{})", part.first_bucket, part.first_bucket + part.times - 1);
+}
+
+// The number that nearly all steps of all ranks with ranges have.
+std::optional<std::uint32_t> micro_steps(const timeline::Timeline& timeline, int kind) {
+  timeline::MicroStepCounts all;
+  std::uint64_t steps = 0;
+  for (const timeline::RankTimeline& rank : timeline.ranks)
+    if (const auto counts = rank.micro_steps.find(kind); counts != rank.micro_steps.end())
+      for (const auto& [number, times] : counts->second) {
+        all[number] += times;
+        steps += times;
+      }
+  const auto most = std::ranges::max_element(all, {}, [](const auto& one) { return one.second; });
+  if (most == all.end() ||
+      static_cast<double>(most->second) < k_nearly_all_steps * static_cast<double>(steps))
+    return std::nullopt;
+  return most->first;
+}
 
 std::vector<KindRow> kind_rows(const FoundSteps& found, const timeline::Timeline& timeline) {
   std::vector<KindRow> rows;
@@ -65,6 +93,7 @@ std::vector<KindRow> kind_rows(const FoundSteps& found, const timeline::Timeline
       row.bytes += part.bytes * part.times;
     }
     row.times = step_times(timeline, row.kind);
+    row.micro_steps = micro_steps(timeline, row.kind);
     for (const timeline::RankTimeline& rank : timeline.ranks)
       if (const auto cell = rank.cells.find(row.kind); cell != rank.cells.end())
         row.sum.add(cell->second);
@@ -95,6 +124,11 @@ TablePtr kinds_table(std::vector<KindRow> rows, const timeline::Timeline& timeli
       .if_any();
   table.add("steps", [](Row row) { return row.what.steps; }).titled("steps", {Unit::grouped});
   table.add("operations", &KindRow::operations).titled("operations", {Unit::grouped});
+  table.add("micro_steps",
+            [](Row row) { return row.micro_steps ? Value(*row.micro_steps) : Value(); });
+  if (std::ranges::any_of(table.rows(), [](Row row) { return row.micro_steps.value_or(1) > 1; }))
+    table.show("micro-steps",
+               [](Row row) { return row.micro_steps ? Value(*row.micro_steps) : Value("-"); });
   table.add("bytes", &KindRow::bytes);
   table.show("data", [](Row row) { return base::readable_bytes(row.bytes); }).dispensable(3);
   table.add("mean_ns", [](Row row) { return row.times ? Value(row.times->mean_ns) : Value(); });
@@ -140,9 +174,11 @@ TablePtr kinds_table(std::vector<KindRow> rows, const timeline::Timeline& timeli
            [texts = timeline.texts](Row row) {
              List parts;
              for (const StepPart& one : row.what.parts)
-               parts.push_back(Object{{"function", texts.at(one.function)},
-                                      {"bytes", one.bytes},
-                                      {"times", one.times}});
+               parts.push_back(Object{
+                   {"function", texts.at(one.function)},
+                   {"bytes", one.bytes},
+                   {"times", one.times},
+                   {"first_bucket", one.first_bucket > 0 ? Value(one.first_bucket) : Value()}});
              return parts;
            })
       .nested();
@@ -287,9 +323,9 @@ std::string step_kind_text(const StepKind& kind, const std::vector<std::string>&
       words.emplace_back("...");
       break;
     }
-    words.push_back(fmt::format("{} {}{}", texts.at(part.function),
-                                base::readable_bytes(part.bytes),
-                                part.times > 1 ? fmt::format(" x {}", part.times) : ""));
+    words.push_back(
+        fmt::format("{} {}{}{}", texts.at(part.function), base::readable_bytes(part.bytes),
+                    part.times > 1 ? fmt::format(" x {}", part.times) : "", bucket_text(part)));
   }
   return base::join(words, ", ");
 }

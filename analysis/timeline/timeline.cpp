@@ -351,6 +351,7 @@ private:
     for (const auto& [cell, spans] : windows)
       rank.streams[cell] = streams_of(reading.activities, busy.compute, spans);
     rank.phases = phases_of(reading.trace, reading.operations, names_);
+    rank.micro_steps = micro_steps_of(reading.trace, reading.operations, source_.texts);
     rank.gaps = find_gaps(reading.trace, reading.activities, reading.operations);
     result.durations = durations_of(reading.activities, reading.operations, busy);
     result.choices = nccl_choices(reading.trace, reading.nccl_times, reading.joined,

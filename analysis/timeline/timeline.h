@@ -7,6 +7,7 @@
 #include "analysis/timeline/kernel_windows.h"
 #include "analysis/timeline/ledger.h"
 #include "analysis/timeline/message_waits.h"
+#include "analysis/timeline/micro_steps.h"
 #include "analysis/timeline/missing_ranks.h"
 #include "analysis/timeline/phases.h"
 #include "analysis/timeline/slowdown.h"
@@ -42,6 +43,7 @@ struct RankTimeline {
   ByCell<std::vector<StreamParts>> streams;
   ByCell<Gaps> gaps;
   ByCell<Phases> phases;
+  ByCell<MicroStepCounts> micro_steps; // steps that show theirs
   JoinCounts joins;
   // Communication in steps, and the part with a known wait.
   std::uint64_t communications = 0;

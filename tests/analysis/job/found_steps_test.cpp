@@ -86,6 +86,32 @@ TEST_CASE("Steps of data-parallel training are found between warm-up, logging an
   CHECK(steps.kinds[0].parts[3].bytes == k_mib);
 }
 
+TEST_CASE("Gradients of a data group are numbered buckets, other operations are not") {
+  MadeJob job(4);
+  const std::vector<int> tensor{job.communicator({0, 1}), job.communicator({2, 3})};
+  const std::vector<int> data{job.communicator({0, 2}), job.communicator({1, 3})};
+  auto on = [&](const std::vector<int>& groups, std::uint64_t bytes) {
+    for (int group : groups)
+      job.collective(group, "AllReduce", bytes);
+  };
+  for (int step = 0; step < 20; ++step) {
+    job.compute(10 * k_ms);
+    for (int layer = 0; layer < 24; ++layer)
+      on(tensor, 16 * k_mib);
+    on(data, 25 * k_mib);
+    on(data, 25 * k_mib);
+    on(data, 9 * k_mib);
+    on(data, 4); // a loss
+  }
+
+  const std::vector<StepPart> parts = found(job).kinds.at(0).parts;
+
+  std::vector<std::size_t> buckets;
+  for (const StepPart& part : parts)
+    buckets.push_back(part.first_bucket);
+  CHECK(buckets == std::vector<std::size_t>{0, 1, 3, 0}); // 1 and 2 are equal
+}
+
 TEST_CASE("A loss that every second step logs makes no step of two") {
   MadeJob job(2);
   const int world = job.communicator({0, 1});
