@@ -5,6 +5,8 @@
 #include "plugin/profiler/words.h"
 #include "trace/range_rows.h"
 
+#include "base/hash.h"
+
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -52,10 +54,7 @@ private:
 
   // k_none: it is not there, and was not added.
   std::uint16_t find(const RangeName& name, bool may_add) {
-    std::uint64_t hash = 0xcbf29ce484222325; // FNV-1a
-    for (const char letter : name.text())
-      hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-    hash |= 1; // 0: a free entry
+    const std::uint64_t hash = base::Hash().add(name.text()).value() | 1; // 0: a free entry
     for (std::size_t tried = 0; tried < k_most_tries; ++tried) {
       const std::size_t number = 1 + (hash / 2 + tried) % (k_names - 1);
       Entry& entry = entries_[number];

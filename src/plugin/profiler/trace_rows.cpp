@@ -6,6 +6,8 @@
 #include "plugin/host_clock.h"
 #include "plugin/profiler/provenance.h"
 
+#include "base/hash.h"
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -17,15 +19,15 @@ namespace {
 constexpr std::uint64_t k_first_look_ns = 1'000'000'000;
 constexpr std::uint64_t k_longest_look_ns = 10'000'000'000;
 
-// Equal for operations that do the same (FNV-1a).
+// Equal for operations that do the same.
 std::uint64_t signature_of(const OperationBegun& begun) {
-  std::uint64_t hash = 0xcbf29ce484222325;
+  base::Hash hash;
   for (std::uint64_t part :
        {std::uint64_t{begun.communicator}, std::uint64_t{begun.function}, begun.count,
         std::uint64_t{begun.data_type}, static_cast<std::uint64_t>(begun.peer),
         static_cast<std::uint64_t>(begun.root)})
-    hash = (hash ^ part) * 0x100000001b3;
-  return hash;
+    hash.step(part);
+  return hash.value();
 }
 
 } // namespace
