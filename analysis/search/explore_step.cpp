@@ -11,23 +11,11 @@
 
 namespace ncclprobe::analysis::search {
 
-ExploreStep::ExploreStep(Progress& progress)
-    : progress_(progress), chooser_(make_chooser(progress.options.strategy, progress.space)) {}
-
-// The default's time is looked up anew: later trials say more about it.
-std::vector<Observation> ExploreStep::observations() const {
-  const double variance = progress_.level.variance();
-  std::vector<Observation> out{{progress_.unset, 0, variance / 4}};
-  for (const Tried& one : tried_)
-    out.push_back({one.candidate, one.log_time - progress_.level.near(one.trial), variance});
-  return out;
-}
-
 std::vector<std::vector<TrialRequest>> ExploreStep::next() {
   if (done_ || !progress_.has_process())
     return {};
   std::vector<TrialRequest> block = affordable_block();
-  if (block.empty() && !progress_.complete && tried_.empty() && progress_.screens) {
+  if (block.empty() && !progress_.complete && progress_.tried.empty() && progress_.screens) {
     progress_.screens = false; // a table not tried costs less than comparing nothing
     block = affordable_block();
   }
@@ -38,13 +26,17 @@ std::vector<std::vector<TrialRequest>> ExploreStep::next() {
 
 // Empty: there is nothing left to try, or no room for it, and then the search is not complete.
 std::vector<TrialRequest> ExploreStep::affordable_block() {
+  // Until something was tried, it is not known whether there is anything to compare.
   progress_.reserve_s = leave_out_reserve(progress_).seconds + screen_reserve(progress_).seconds +
-                        confirm_reserve(progress_).seconds;
+                        confirm_reserve(progress_).seconds +
+                        (progress_.tried.empty() ? 0 : race_reserve(progress_).seconds);
   auto allowed = [&](const Candidate& one) { return progress_.allowed(one); };
   for (std::size_t most = k_block; most > 0; --most) {
-    const auto chosen = chooser_->next(observations(), allowed, most);
+    auto chosen = progress_.chooser->next(progress_.observations(), allowed, most);
     if (chosen.empty())
       return {};
+    if (std::ranges::all_of(chosen, [](const Candidate& one) { return changes(one) == 1; }))
+      chosen.resize(std::min(chosen.size(), k_block_of_single_values));
     std::vector<TrialRequest> block;
     for (const Candidate& one : chosen)
       block.push_back(trial_of(progress_, Stage::explore, {one}));
@@ -63,15 +55,15 @@ void ExploreStep::learn(const std::vector<Block>& blocks) {
     for (const MeasuredTrial& trial : block)
       if (auto log_time = trial.log_time(progress_.space, trial.process());
           log_time && trial.process() != progress_.unset)
-        tried_.push_back({trial.process(), trial.request().id, *log_time});
+        progress_.tried.push_back({trial.process(), trial.request().id, *log_time});
 }
 
 std::vector<std::vector<TrialRequest>> ExploreStep::finish() {
   done_ = true;
-  if (tried_.empty())
+  if (progress_.tried.empty())
     return {};
-  const std::vector<Observation> seen = observations();
-  const std::vector<double> believed = chooser_->values(seen);
+  const std::vector<Observation> seen = progress_.observations();
+  const std::vector<double> believed = progress_.chooser->values(seen);
   const double best = *std::ranges::min_element(believed);
   std::vector<std::size_t> order;
   for (std::size_t i = 1; i < seen.size(); ++i) { // without the default
@@ -87,7 +79,7 @@ std::vector<std::vector<TrialRequest>> ExploreStep::finish() {
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return believed[i]; });
   for (std::size_t i : order)
     if (progress_.contenders.size() < ProcessRaceStep::k_contenders && believed[i] < 0)
-      progress_.contenders.push_back(seen[i]);
+      progress_.contenders.push_back(seen[i].candidate);
   return {};
 }
 

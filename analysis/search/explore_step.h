@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/search/chooser.h"
 #include "analysis/search/progress.h"
 
 namespace ncclprobe::analysis::search {
@@ -12,25 +11,20 @@ namespace ncclprobe::analysis::search {
 // spent on this step and on confirming.
 class ExploreStep : public Step {
 public:
-  static constexpr std::size_t k_block = 4; // combinations beside a trial of the default
+  // Combinations beside a trial of the default. Single values are fewer: the model builds on them,
+  // so a disturbance that ends before the default runs again would mislead it.
+  static constexpr std::size_t k_block = 4;
+  static constexpr std::size_t k_block_of_single_values = 3;
 
-  explicit ExploreStep(Progress& progress);
+  explicit ExploreStep(Progress& progress) : progress_(progress) {}
   std::vector<std::vector<TrialRequest>> next() override;
   void learn(const std::vector<Block>& blocks) override;
 
 private:
-  struct Tried {
-    Candidate candidate;
-    int trial = 0;
-    double log_time = 0;
-  };
-  std::vector<Observation> observations() const;
   std::vector<TrialRequest> affordable_block();
   std::vector<std::vector<TrialRequest>> finish();
 
   Progress& progress_;
-  std::unique_ptr<Chooser> chooser_;
-  std::vector<Tried> tried_;
   bool done_ = false;
 };
 

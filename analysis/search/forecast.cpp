@@ -18,10 +18,7 @@ std::uint64_t all_combinations(const Progress& progress, bool in_process,
                                std::optional<std::size_t> target = {}) {
   constexpr double k_most_examined = 10'000;
   constexpr double k_most = 1e15; // so that sums over targets fit
-  double product = 1;
-  for (const Parameter& one : progress.space.parameters)
-    if (one.in_process == in_process)
-      product *= static_cast<double>(one.values.size());
+  const double product = count_of_combinations(progress.space, in_process);
   if (product > k_most_examined)
     return static_cast<std::uint64_t>(std::min(product, k_most)) - 1;
   const auto all =
@@ -30,18 +27,40 @@ std::uint64_t all_combinations(const Progress& progress, bool in_process,
       all, [&](const Candidate& one) { return progress.allowed(one, target); }));
 }
 
-// The rest of the budget, in blocks of combinations with a trial of the default each.
-StageForecast explored(const Progress& progress, double trial_s, double rest_s) {
-  constexpr std::uint64_t block = ExploreStep::k_block;
-  StageForecast out{.stage = Stage::explore, .all_combinations = all_combinations(progress, false)};
-  std::uint64_t most = out.all_combinations;
-  if (progress.options.budget_s > 0 && trial_s > 0) {
-    const auto trials = static_cast<std::uint64_t>(std::max(rest_s / trial_s, 0.0));
-    const std::uint64_t of_last_block = trials % (block + 1);
-    most = trials / (block + 1) * block + (of_last_block > 0 ? of_last_block - 1 : 0);
+// Values that are tried alone.
+std::uint64_t single_values(const Progress& progress) {
+  std::uint64_t count = 0;
+  for (std::size_t p = 0; p < progress.space.parameters.size(); ++p) {
+    const Parameter& parameter = progress.space.parameters[p];
+    Candidate one = progress.unset;
+    for (one[p] = 1; !parameter.in_process && one[p] < static_cast<int>(parameter.values.size());
+         ++one[p])
+      count += progress.allowed(one) ? 1 : 0;
   }
-  out.combinations = std::min(out.all_combinations, most);
-  out.trials = static_cast<int>(*out.combinations + (*out.combinations + block - 1) / block);
+  return count;
+}
+
+// The rest of the budget, in blocks as ExploreStep makes them. `later_s`: kept back once a block
+// ran.
+StageForecast explored(const Progress& progress, double trial_s, double rest_s, double later_s) {
+  StageForecast out{.stage = Stage::explore, .all_combinations = all_combinations(progress, false)};
+  const std::uint64_t alone = single_values(progress);
+  const bool has_limit = progress.options.budget_s > 0 && trial_s > 0;
+  std::uint64_t done = 0;
+  for (std::uint64_t block = 1; block > 0 && done < out.all_combinations; done += block) {
+    block = done < alone
+                ? std::min<std::uint64_t>(ExploreStep::k_block_of_single_values, alone - done)
+                : std::min<std::uint64_t>(ExploreStep::k_block, out.all_combinations - done);
+    if (!has_limit && block == ExploreStep::k_block) // all that is left
+      block = out.all_combinations - done;
+    const double left_s = rest_s - (done > 0 ? later_s : 0) - out.trials * trial_s;
+    while (has_limit && block > 0 && static_cast<double>(block + 1) * trial_s > left_s)
+      --block;
+    if (block > 0)
+      out.trials +=
+          static_cast<int>(block + (block + ExploreStep::k_block - 1) / ExploreStep::k_block);
+  }
+  out.combinations = done;
   out.seconds = out.trials * trial_s;
   return out;
 }
@@ -68,7 +87,7 @@ Forecast forecast(const Space& space, const Options& options) {
     if (progress.has_process()) {
       const double rest_s = options.budget_s - floor.seconds - leave_out.seconds - screen.seconds -
                             confirm.seconds - out.end_s;
-      out.stages.push_back(explored(progress, out.trial_s, rest_s));
+      out.stages.push_back(explored(progress, out.trial_s, rest_s, race_reserve(progress).seconds));
       const StageForecast& explore = out.stages.back();
       if (explore.combinations == 0 && explore.all_combinations > 0 && progress.screens) {
         progress.screens = false; // as ExploreStep decides

@@ -51,11 +51,11 @@ double GaussianProcess::log_likelihood(const std::vector<Observation>& observati
   return -(fit + volume) / 2;
 }
 
-GaussianProcess::GaussianProcess(std::vector<Observation> observations)
+GaussianProcess::GaussianProcess(std::vector<Observation> observations, double least_pair)
     : observations_(std::move(observations)) {
   double best = -std::numeric_limits<double>::infinity();
   for (double single : {0.01, 0.03, 0.1, 0.3})
-    for (double pair : {0.06, 0.2}) {
+    for (double pair : {least_pair, 0.06, 0.2}) {
       const Scales scales{.single = single, .pair = pair, .own = pair / 2};
       if (double likelihood = log_likelihood(observations_, scales); likelihood > best) {
         best = likelihood;

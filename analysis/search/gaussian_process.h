@@ -28,8 +28,12 @@ struct Belief {
 // 2011, of order 2.
 class GaussianProcess {
 public:
+  // The least scale of the effects of pairs. Exploring supposes that two values may matter together
+  // before anything shows it. Estimates do not: then each combination says more about the others.
+  static constexpr double k_exploring = 0.06;
+  static constexpr double k_estimating = 0.02;
   // At least one observation.
-  explicit GaussianProcess(std::vector<Observation> observations);
+  GaussianProcess(std::vector<Observation> observations, double least_pair);
   std::vector<Belief> beliefs(const std::vector<Candidate>& candidates) const;
   // The same scales with one more observation.
   GaussianProcess with(Observation observation) const;

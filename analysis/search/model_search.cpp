@@ -49,7 +49,7 @@ std::vector<Candidate> ModelSearch::next(const std::vector<Observation>& tried,
     return chosen;
 
   const std::vector<Observation> known = bounded(tried);
-  GaussianProcess process(known);
+  GaussianProcess process(known, GaussianProcess::k_exploring);
   const double best = lowest_mean(process, known);
   // Each further one is chosen as if the ones before had been measured, with the value that is
   // expected (the "kriging believer" of Ginsbourger, Le Riche and Carraro, 2010).
@@ -76,7 +76,8 @@ std::vector<double> ModelSearch::values(const std::vector<Observation>& tried) c
   for (const Observation& one : tried)
     candidates.push_back(one.candidate);
   std::vector<double> out;
-  for (const Belief& belief : GaussianProcess(bounded(tried)).beliefs(candidates))
+  const GaussianProcess process(bounded(tried), GaussianProcess::k_estimating);
+  for (const Belief& belief : process.beliefs(candidates))
     out.push_back(belief.mean);
   return out;
 }

@@ -15,25 +15,21 @@ std::vector<std::vector<TrialRequest>> ProcessRaceStep::next() {
   if (done_ || progress_.contenders.empty())
     return {};
   if (!race_) {
-    std::vector<Candidate> candidates;
-    for (const Observation& one : progress_.contenders)
-      candidates.push_back(one.candidate);
-    race_.emplace(candidates);
-    for (const Observation& one : progress_.contenders)
+    race_.emplace(progress_.contenders);
+    for (const Observation& one : progress_.observations())
       race_->add(one.candidate, one.value);
   }
   if (rounds_ == k_rounds || race_->running().size() < 2) {
     finish();
     return {};
   }
-  std::vector<TrialRequest> block;
-  for (const Race::Entrant& one : race_->running())
-    block.push_back(trial_of(progress_, Stage::race, {one.candidate}));
-  put_in_random_order(block, progress_.random);
-  // Last, so that each candidate runs between two trials of the default.
-  block.push_back(trial_of(progress_, Stage::race, {progress_.unset}));
+  std::vector<TrialRequest> block = round();
   progress_.reserve_s = leave_out_reserve(progress_).seconds + screen_reserve(progress_).seconds +
                         confirm_reserve(progress_).seconds;
+  if (!progress_.affordable(block) && race_->running().size() > 2) {
+    leave(race_->keep(2), Fate::halved);
+    block = round();
+  }
   if (!progress_.affordable(block)) {
     progress_.complete = false;
     finish();
@@ -43,14 +39,25 @@ std::vector<std::vector<TrialRequest>> ProcessRaceStep::next() {
   return {block};
 }
 
+std::vector<TrialRequest> ProcessRaceStep::round() {
+  std::vector<TrialRequest> block;
+  for (const Race::Entrant& one : race_->running())
+    block.push_back(trial_of(progress_, Stage::race, {one.candidate}));
+  put_in_random_order(block, progress_.random);
+  // Last, so that each candidate runs between two trials of the default.
+  block.push_back(trial_of(progress_, Stage::race, {progress_.unset}));
+  return block;
+}
+
 void ProcessRaceStep::learn(const std::vector<Block>& blocks) {
   for (const Block& block : blocks)
     for (const MeasuredTrial& trial : block) {
       if (trial.process() == progress_.unset)
         continue;
-      if (auto log_time = trial.log_time(progress_.space, trial.process()))
+      if (auto log_time = trial.log_time(progress_.space, trial.process())) {
         race_->add(trial.process(), *log_time - progress_.level.near(trial.request().id));
-      else
+        progress_.tried.push_back({trial.process(), trial.request().id, *log_time});
+      } else
         race_->remove(trial.process());
     }
   leave(race_->stop_losers(), Fate::stopped);
@@ -71,14 +78,23 @@ void ProcessRaceStep::leave(const std::vector<Race::Left>& left, Fate fate) {
 
 void ProcessRaceStep::finish() {
   done_ = true;
-  const auto ranked = race_->ranked();
-  if (ranked.empty())
+  if (race_->running().empty())
     return;
-  leave(race_->keep(1), Fate::not_chosen);
-  if (std::exp(-ranked.front().mean()) > worth_confirming(progress_.options))
-    progress_.process = ranked.front().candidate;
+  const std::vector<Observation> seen = progress_.observations();
+  const std::vector<double> believed = progress_.chooser->values(seen);
+  auto belief_of = [&](const Race::Entrant& one) {
+    const auto at = std::ranges::find(seen, one.candidate, &Observation::candidate) - seen.begin();
+    return believed[static_cast<std::size_t>(at)];
+  };
+  const std::vector<Race::Entrant> running = race_->running();
+  const auto best = std::ranges::min_element(running, {}, belief_of);
+  for (const Race::Entrant& one : running)
+    if (&one != &*best)
+      leave({{one, best->mean()}}, Fate::not_chosen);
+  if (std::exp(-best->mean()) > worth_confirming(progress_.options))
+    progress_.process = best->candidate;
   else
-    leave({{ranked.front(), -std::log(worth_confirming(progress_.options))}}, Fate::not_chosen);
+    leave({{*best, -std::log(worth_confirming(progress_.options))}}, Fate::not_chosen);
 }
 
 } // namespace ncclprobe::analysis::search

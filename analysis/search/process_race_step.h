@@ -21,6 +21,7 @@ public:
   void learn(const std::vector<Block>& blocks) override;
 
 private:
+  std::vector<TrialRequest> round();
   void leave(const std::vector<Race::Left>& left, Fate fate);
   void finish();
 

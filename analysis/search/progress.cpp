@@ -9,7 +9,8 @@ namespace ncclprobe::analysis::search {
 
 Progress::Progress(Space of, Options with)
     : space(std::move(of)), options(std::move(with)), random(options.seed),
-      unset(default_candidate(space)), in_process(space.targets.size()),
+      unset(default_candidate(space)), chooser(make_chooser(options.strategy, space)),
+      in_process(space.targets.size()),
       screens(std::ranges::any_of(space.parameters, &Parameter::in_process)) {}
 
 bool Progress::allowed(const Candidate& candidate, std::optional<std::size_t> target) const {
@@ -42,6 +43,26 @@ void Progress::give_reason(Reason reason) {
 
 bool Progress::has_process() const {
   return !std::ranges::all_of(space.parameters, &Parameter::in_process);
+}
+
+// The default's time is looked up anew each time: later trials say more about it.
+std::vector<Observation> Progress::observations() const {
+  struct Sum {
+    double of_values = 0;
+    int count = 0;
+  };
+  std::map<Candidate, Sum> sums;
+  for (const TriedProcess& one : tried) {
+    Sum& sum = sums[one.candidate];
+    sum.of_values += one.log_time - level.near(one.trial);
+    ++sum.count;
+  }
+  constexpr double k_trials_of_default = 4; // near a trial, by weight
+  const double variance = level.variance();
+  std::vector<Observation> out{{unset, 0, variance / k_trials_of_default}};
+  for (const auto& [candidate, sum] : sums)
+    out.push_back({candidate, sum.of_values / sum.count, variance / sum.count});
+  return out;
 }
 
 TrialRequest trial_of(Progress& progress, Stage stage, const std::vector<Candidate>& candidates) {

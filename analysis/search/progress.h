@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/search/chooser.h"
 #include "analysis/search/default_level.h"
-#include "analysis/search/gaussian_process.h"
 #include "analysis/search/measured_trial.h"
 #include "analysis/search/outcome.h"
 #include "analysis/search/random_order.h"
@@ -17,6 +17,13 @@
 
 namespace ncclprobe::analysis::search {
 
+// A trial of a combination of process parameters.
+struct TriedProcess {
+  Candidate candidate;
+  int trial = 0;
+  double log_time = 0; // weighted over all targets
+};
+
 // What a search knows so far. Its steps share it.
 struct Progress {
   Progress(Space of, Options with);
@@ -29,6 +36,8 @@ struct Progress {
   double expected_s(const std::vector<TrialRequest>& trials) const;
   void give_reason(Reason reason);
   bool has_process() const;
+  // The default, and each combination in `tried`: the mean over its trials.
+  std::vector<Observation> observations() const;
 
   Space space;
   Options options;
@@ -38,9 +47,11 @@ struct Progress {
   std::set<Candidate> worked; // process parameters under which a cell finished
   DefaultLevel level;
   std::vector<MeasuredTrial> floor;
+  std::unique_ptr<Chooser> chooser; // of combinations of process parameters
+  std::vector<TriedProcess> tried;  // by the steps that choose among them
   // Results for the next steps: the fastest combination of process parameters, and for each target
   // the fastest in-process values under it.
-  std::vector<Observation> contenders;
+  std::vector<Candidate> contenders;
   std::optional<Candidate> process;
   std::map<std::size_t, Gain> of_changes; // as in Outcome
   std::vector<LeftOut> left_out;

@@ -31,6 +31,14 @@ Reserve screen_reserve(Progress& progress) {
           k_least_rounds * progress.expected_s({screen_trial(progress, progress.unset, all)})};
 }
 
+// One round of two combinations with the default, and one more repeat of a confirming pair:
+// exploring that ends earlier costs less than a choice by single trials, or a proof that fails.
+Reserve race_reserve(Progress& progress) {
+  constexpr int k_trials = 2 + 1 + 2;
+  return {k_trials,
+          k_trials * progress.expected_s({trial_of(progress, Stage::race, {progress.unset})})};
+}
+
 // Finding what is faster comes first: nothing if this would take more than a tenth of the budget.
 Reserve leave_out_reserve(Progress& progress) {
   constexpr double k_largest_share = 0.1;

@@ -13,6 +13,7 @@ struct Reserve {
 };
 Reserve confirm_reserve(Progress& progress);
 Reserve screen_reserve(Progress& progress);
+Reserve race_reserve(Progress& progress);
 Reserve leave_out_reserve(Progress& progress);
 
 } // namespace ncclprobe::analysis::search

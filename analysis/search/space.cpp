@@ -64,6 +64,14 @@ std::vector<Candidate> combinations(const Space& space, bool in_process, std::si
   return all;
 }
 
+double count_of_combinations(const Space& space, std::optional<bool> in_process) {
+  double product = 1;
+  for (const Parameter& one : space.parameters)
+    if (!in_process || one.in_process == *in_process)
+      product *= static_cast<double>(one.values.size());
+  return product;
+}
+
 std::string to_text(const Space& space, const Candidate& candidate) {
   std::string text;
   for (std::size_t p = 0; p < space.parameters.size(); ++p)

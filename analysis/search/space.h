@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,10 @@ bool contains(const Candidate& candidate, const Candidate& part);
 // in an order that is always the same. The other kind of parameters is not set. If there are more
 // than `most`: all changes of one value, then of two and so on, as many as fit.
 std::vector<Candidate> combinations(const Space& space, bool in_process, std::size_t most);
+
+// How many combinations of values there are, the default included: of the process parameters, of
+// the in-process ones, or (without `in_process`) of all.
+double count_of_combinations(const Space& space, std::optional<bool> in_process = {});
 
 // "NAME=value NAME=value" of what is set; "default" if nothing is.
 std::string to_text(const Space& space, const Candidate& candidate);

@@ -23,13 +23,7 @@ constexpr FindingKind k_too_short{
     "budget_too_short", Severity::warning,
     "The budget is expected to be too short to compare anything. Give more time with --budget."};
 
-// Of all values of all parameters, for each target; at most 10^18.
-std::uint64_t combinations(const search::Space& space) {
-  double product = 1;
-  for (const search::Parameter& one : space.parameters)
-    product *= static_cast<double>(one.values.size());
-  return static_cast<std::uint64_t>(std::min(product, 1e18));
-}
+constexpr double k_most_counted = 1e18; // combinations, as a whole number
 
 // Of a search, or what follows it.
 struct PartRow {
@@ -108,7 +102,8 @@ TablePtr forecast_table(const search::Forecast& forecast) {
 std::vector<Finding> preparation_findings(const Tuning& tuning) {
   std::vector<Finding> findings{
       {&k_would_try,
-       {{"combinations", grouped(combinations(tuning.space))},
+       {{"combinations", grouped(static_cast<std::uint64_t>(
+                             std::min(count_of_combinations(tuning.space), k_most_counted)))},
         {"targets", count_of(tuning.space.targets.size(), "target", "targets")},
         {"budget", base::format_duration(1e9 * tuning.budget_s)}}}};
   if (!tuning.forecast)

@@ -46,7 +46,8 @@ double together(const Candidate& one) {
 } // namespace
 
 TEST_CASE("a Gaussian process knows what it was told, and little of what is far away") {
-  const GaussianProcess process({{{0, 0}, 0, 1e-6}, {{1, 0}, -0.2, 1e-6}, {{0, 1}, 0.1, 1e-6}});
+  const GaussianProcess process({{{0, 0}, 0, 1e-6}, {{1, 0}, -0.2, 1e-6}, {{0, 1}, 0.1, 1e-6}},
+                                GaussianProcess::k_exploring);
   const auto beliefs = process.beliefs({{1, 0}, {1, 1}, {2, 2}});
   CHECK(beliefs[0].mean == Approx(-0.2).margin(0.005));
   CHECK(beliefs[0].deviation < 0.01);

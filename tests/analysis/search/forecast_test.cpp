@@ -50,8 +50,8 @@ TEST_CASE("a forecast counts the trials of each stage, and what they take") {
   CHECK(all.stages[0].trials == 4);
   CHECK(all.stages[1].combinations == 8);
   CHECK(all.stages[1].all_combinations == 8);
-  CHECK(all.stages[1].trials == 10); // with two of the default
-  CHECK(all.stages[1].seconds == Approx(10 * all.trial_s));
+  CHECK(all.stages[1].trials == 11); // three values, one, and four pairs, each with the default
+  CHECK(all.stages[1].seconds == Approx(11 * all.trial_s));
   CHECK(all.stages[2].combinations == 4); // two of each target
   CHECK(all.stages[2].all_combinations == 4);
   CHECK(all.end_s == 5);
