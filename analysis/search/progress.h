@@ -36,6 +36,10 @@ struct Progress {
   double expected_s(const std::vector<TrialRequest>& trials) const;
   void give_reason(Reason reason);
   bool has_process() const;
+  // Whether the default's process parameters were in effect, and nothing was delivered.
+  bool runs_default(const TrialRequest& trial) const {
+    return trial.form == Form::candidate && trial.process == unset;
+  }
   // The default, and each combination in `tried`: the mean over its trials.
   std::vector<Observation> observations() const;
 

@@ -82,6 +82,8 @@ void RunningBlocks::learn(const TrialRequest& request, const TrialResult& result
 }
 
 bool RunningBlocks::fails_by_default(const TrialRequest& request, const TrialResult& result) const {
+  if (request.form == Form::delivered)
+    return false;
   for (std::size_t i = 0; i < request.cells.size() && i < result.cells.size(); ++i)
     if (request.cells[i].candidate == progress_.unset && is_failure(result.cells[i].outcome))
       return true;
@@ -116,7 +118,9 @@ void RunningBlocks::ask_for_rest(const Pending& pending, const TrialResult& resu
   const TrialRequest& asked = pending.request;
   const bool any_failed = std::ranges::any_of(
       result.cells, [](const CellResult& cell) { return is_failure(cell.outcome); });
-  if (!any_failed || (asked.process != progress_.unset && !progress_.allowed(asked.process)))
+  // A delivery that fails is not delivered.
+  if (!any_failed || asked.form == Form::delivered ||
+      (asked.process != progress_.unset && !progress_.allowed(asked.process)))
     return;
   TrialRequest rest = asked;
   rest.cells.clear();
@@ -153,7 +157,7 @@ void RunningBlocks::settle() {
   for (const Unsettled& one : trials)
     measured.push_back(&one.trial->measured);
   const std::vector<bool> is_off = off(measured);
-  auto is_default = [&](std::size_t i) { return measured[i]->process() == progress_.unset; };
+  auto is_default = [&](std::size_t i) { return progress_.runs_default(measured[i]->request()); };
   for (std::size_t i = 0; i < trials.size(); ++i) {
     std::size_t before = i, after = i;
     while (before > 0 && !is_default(before))
@@ -175,7 +179,7 @@ void RunningBlocks::settle() {
 std::vector<bool> RunningBlocks::off(const std::vector<const MeasuredTrial*>& trials) {
   std::vector<bool> out(trials.size(), false);
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    if (trials[i]->process() != progress_.unset)
+    if (!progress_.runs_default(trials[i]->request()))
       continue;
     const auto log_time = trials[i]->log_time(progress_.space, progress_.unset);
     if (!log_time)

@@ -4,6 +4,7 @@
 #include "analysis/search/search.h"
 
 #include "analysis/search/confirm_step.h"
+#include "analysis/search/delivery_step.h"
 #include "analysis/search/explore_step.h"
 #include "analysis/search/floor_step.h"
 #include "analysis/search/leave_out_step.h"
@@ -14,7 +15,8 @@
 #include "base/error.h"
 
 #include <algorithm>
-#include <array>
+#include <utility>
+#include <vector>
 
 namespace ncclprobe::analysis::search {
 namespace {
@@ -54,10 +56,15 @@ public:
     blocks_.learn(request, result);
   }
 
+  void deliver(std::vector<Candidate> of_targets) {
+    delivery_.begin(std::move(of_targets));
+    steps_.push_back(&delivery_);
+  }
+
   Outcome outcome() const {
     const Judgement judgement = confirm_.judgement();
     Outcome out;
-    out.complete = at_ == steps_.size() && progress_.complete;
+    out.complete = at_ >= k_steps_of_search && progress_.complete;
     out.default_failed = blocks_.default_failed();
     out.settings = judgement.settings;
     out.table = judgement.table;
@@ -77,6 +84,7 @@ public:
   }
 
 private:
+  static constexpr std::size_t k_steps_of_search = 6; // measuring the delivery is not searching
   Progress progress_;
   std::vector<Disturbance> disturbances_;
   RunningBlocks blocks_{progress_, disturbances_};
@@ -86,7 +94,8 @@ private:
   LeaveOutStep leave_out_{progress_};
   ScreenStep screen_{progress_};
   ConfirmStep confirm_{progress_};
-  std::array<Step*, 6> steps_{&floor_, &explore_, &race_, &leave_out_, &screen_, &confirm_};
+  DeliveryStep delivery_{progress_};
+  std::vector<Step*> steps_{&floor_, &explore_, &race_, &leave_out_, &screen_, &confirm_};
   std::size_t at_ = 0;
 };
 
@@ -101,6 +110,9 @@ std::vector<TrialRequest> Search::next() {
 }
 void Search::learn(const TrialRequest& request, const TrialResult& result) {
   state_->learn(request, result);
+}
+void Search::deliver(std::vector<Candidate> of_targets) {
+  state_->deliver(std::move(of_targets));
 }
 Outcome Search::outcome() const {
   return state_->outcome();

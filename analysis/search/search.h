@@ -48,6 +48,10 @@ public:
   std::vector<TrialRequest> next();
   // Call it for each trial of next(), in that order.
   void learn(const TrialRequest& request, const TrialResult& result);
+  // Once the search is done: next() then has trials of what is delivered, in turns with the
+  // default, and repeats those that are disturbed. `of_targets`: what each target gets. All have
+  // the same process parameters.
+  void deliver(std::vector<Candidate> of_targets);
   // Call it at any time. Before the end it holds what is proven so far.
   Outcome outcome() const;
 

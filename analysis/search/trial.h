@@ -22,6 +22,13 @@ enum class Stage {
   race,      // the best combinations again
   leave_out, // the fastest combination without each of its changes
   confirm,   // the finalists and the default, in processes that had no part in choosing
+  delivery,  // what was chosen, as a job loads it, in turns with the default
+};
+
+// In which form the settings of a trial take effect.
+enum class Form {
+  candidate, // as the search sets them
+  delivered, // as a job loads them: with a tuner table, for example
 };
 
 // Why a trial is requested.
@@ -44,6 +51,7 @@ struct TrialRequest {
   int id = 0; // counts from 0
   Stage stage = Stage::floor;
   Cause cause = Cause::planned;
+  Form form = Form::candidate;
   Candidate process;              // process_part() of every cell
   std::vector<CellRequest> cells; // to be measured in this order; the same one may come repeatedly
   double effort = 1;              // share of the usual measuring time of a cell, above 0, up to 1

@@ -43,7 +43,7 @@ TablePtr disturbance_table(const Tuning& tuning) {
   std::vector<DisturbanceRow> rows;
   for (const search::Disturbance& one : tuning.outcome.disturbances) {
     const auto ran = std::ranges::find_if(tuning.ran, [&](const RanTrial& trial) {
-      return trial.role == TrialRole::search && trial.request.id == one.trial;
+      return trial.role != TrialRole::companion && trial.request.id == one.trial;
     });
     rows.push_back({&one, ran == tuning.ran.end() ? nullptr : &*ran});
   }

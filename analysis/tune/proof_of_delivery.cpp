@@ -50,7 +50,7 @@ bool DeliveryProof::holds() const {
 }
 
 DeliveryProof prove_delivery(const RunSummary& run, const std::vector<ProvenTarget>& targets,
-                             const std::string& delivered) {
+                             const std::string& delivered, const std::set<int>& without) {
   TimesOfTrials of_default, of_delivery;
   DeliveryProof proof;
   for (const SettingResult& result : setting_results(run))
@@ -61,8 +61,9 @@ DeliveryProof prove_delivery(const RunSummary& run, const std::vector<ProvenTarg
         continue;
       proof.wrong_data = proof.wrong_data || (!is_default && result.data == DataState::wrong);
       for (const ProcessTime& process : result.processes)
-        (is_default ? of_default : of_delivery)[process.trial][target] =
-            process.time.over_batches_ns.median;
+        if (!without.contains(process.trial))
+          (is_default ? of_default : of_delivery)[process.trial][target] =
+              process.time.over_batches_ns.median;
     }
   proof.default_processes = static_cast<int>(of_default.size());
   proof.delivery_processes = static_cast<int>(of_delivery.size());

@@ -5,6 +5,8 @@
 #include "analysis/results/run_summary.h"
 #include "analysis/statistics/inference.h"
 
+#include <set>
+#include <string>
 #include <vector>
 
 namespace ncclprobe::analysis::tune {
@@ -19,11 +21,15 @@ struct DeliveryProof {
   std::vector<std::optional<RatioTest>> each;
   int default_processes = 0;
   int delivery_processes = 0;
+  int rejected = 0;        // trials that do not count, because the default was off near them
+  int repeated = 0;        // of these
   bool wrong_data = false; // in a process with the delivery
 
   // The delivery is faster for all targets together, and not slower for any of them, at
   // k_confidence.
   bool holds() const;
+  // Without `all`, because disturbances left too few trials.
+  bool is_disturbed() const { return !all && rejected > 0; }
 };
 
 // A target as the default measures it, and as the delivery does: options of a training step are
@@ -35,8 +41,9 @@ struct ProvenTarget {
 };
 
 // `run` measured all targets with the default, and with the delivery. `delivered`: the name of the
-// delivery's settings in the run. Other cells of the run do not count.
+// delivery's settings in the run. Other cells of the run do not count, and neither do the times of
+// the trials in `without`.
 DeliveryProof prove_delivery(const RunSummary& run, const std::vector<ProvenTarget>& targets,
-                             const std::string& delivered);
+                             const std::string& delivered, const std::set<int>& without = {});
 
 } // namespace ncclprobe::analysis::tune

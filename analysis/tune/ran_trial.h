@@ -14,8 +14,8 @@ using base::to_string;
 
 // What a trial was for.
 enum class TrialRole {
-  search,    // the search asked for it
-  delivery,  // it measured the delivery, or the default beside it
+  search,    // to choose and to confirm
+  delivery,  // it measured the delivery as a job loads it, or the default beside it
   companion, // untimed, with the library's log
 };
 
@@ -24,7 +24,7 @@ struct RanTrial {
   std::string file; // run file in the folder
   int number = 0;   // in that file
   TrialRole role = TrialRole::search;
-  search::TrialRequest request; // of the search alone
+  search::TrialRequest request; // that it ran; not of companions
   std::string settings;         // of its processes; "default" if none
   int cells = 0;
   model::Outcome outcome;

@@ -21,12 +21,13 @@ struct TrialRow {
   const search::Rejection* rejection; // null: it counts
 };
 
-bool is_of_search(const TrialRow& row) {
-  return row.trial->role == TrialRole::search;
+bool has_request(const TrialRow& row) {
+  return row.trial->role != TrialRole::companion;
 }
 
 bool is_of_default(const TrialRow& row) {
-  return row.trial->request.process == default_candidate(*row.space);
+  return row.trial->request.form == search::Form::candidate &&
+         row.trial->request.process == default_candidate(*row.space);
 }
 
 std::string_view why_in_stage(const TrialRow& row) {
@@ -47,6 +48,9 @@ std::string_view why_in_stage(const TrialRow& row) {
   case Stage::confirm:
     return is_of_default(row) ? "the default, in turns with the finalist"
                               : "the finalist, in a process that had no part in choosing";
+  case Stage::delivery:
+    return is_of_default(row) ? "the default, in turns with the delivery"
+                              : "the delivery as a job loads it, in turns with the default";
   }
   return "";
 }
@@ -55,8 +59,6 @@ std::string why(const TrialRow& row) {
   const RanTrial& trial = *row.trial;
   if (trial.role == TrialRole::companion)
     return "the library's log shows how it runs these settings";
-  if (trial.role == TrialRole::delivery)
-    return "the delivery as a job loads it, in turns with the default";
   switch (trial.request.cause) {
   case Cause::planned:
     return std::string(why_in_stage(row));
@@ -89,7 +91,7 @@ TablePtr trial_table(const Tuning& tuning) {
   for (const RanTrial& one : tuning.ran) {
     const auto& all = tuning.outcome.rejections;
     const auto found = std::ranges::find(all, one.request.id, &search::Rejection::trial);
-    const bool rejected = one.role == TrialRole::search && found != all.end();
+    const bool rejected = one.role != TrialRole::companion && found != all.end();
     rows.push_back({&tuning.space, &one, rejected ? &*found : nullptr});
   }
   TableOf<TrialRow> table(std::move(rows));
@@ -98,10 +100,10 @@ TablePtr trial_table(const Tuning& tuning) {
   table.add("trial", [](Row row) { return row.trial->number; });
   table.add("role", [](Row row) { return row.trial->role; });
   table.add("stage", [](Row row) {
-    return is_of_search(row) ? std::optional(row.trial->request.stage) : std::nullopt;
+    return has_request(row) ? std::optional(row.trial->request.stage) : std::nullopt;
   });
   table.add("cause", [](Row row) {
-    return is_of_search(row) ? std::optional(row.trial->request.cause) : std::nullopt;
+    return has_request(row) ? std::optional(row.trial->request.cause) : std::nullopt;
   });
   table.add("why", why);
   table.add("settings", [](Row row) { return row.trial->settings; });

@@ -58,6 +58,15 @@ constexpr FindingKind k_default_failed{
 constexpr FindingKind k_not_confirmed{
     "delivery_not_confirmed", Severity::warning,
     "Keep the defaults: {settings} won the search, but did not win again as delivered."};
+constexpr FindingKind k_proof_disturbed{
+    "proof_disturbed", Severity::warning,
+    "Keep the defaults: {settings} won the search, but the default was disturbed during the proof. "
+    "Too few other trials are left to prove the delivery. Repeat it on an idle machine, or give "
+    "more time for repeats with --budget."};
+constexpr FindingKind k_proof_repeated{
+    "proof_repeated", Severity::note,
+    "The default was disturbed during the proof. {rejected} of the proof's trials do not count, "
+    "and {repeated} of these were repeated."};
 constexpr FindingKind k_unfinished{"not_complete", Severity::warning,
                                    "The search was not completed, so a faster setting may exist. "
                                    "Give more time with --budget. Candidates not fully measured: "
@@ -121,7 +130,9 @@ Section answer_section(const Tuning& tuning) {
           {"confidence", 100 * k_confidence},
           {"processes", tuning.proof->delivery_processes}}});
   } else if (!tuning.delivered.empty()) {
-    findings.push_back({&k_not_confirmed, {{"settings", model::label_of(tuning.delivered)}}});
+    const bool disturbed = tuning.proof && tuning.proof->is_disturbed();
+    findings.push_back({disturbed ? &k_proof_disturbed : &k_not_confirmed,
+                        {{"settings", model::label_of(tuning.delivered)}}});
   } else if (outcome.default_failed) {
     findings.push_back({&k_default_failed});
   } else if (candidates_tried(outcome) == 0 && !outcome.complete) {
@@ -147,6 +158,10 @@ Section answer_section(const Tuning& tuning) {
          {{"left", static_cast<std::int64_t>(std::ranges::count(outcome.reasons, Fate::unfinished,
                                                                 &search::Reason::fate))}}});
   std::ranges::move(disturbance_findings(tuning), std::back_inserter(findings));
+  if (tuning.proof && tuning.proof->rejected > 0)
+    findings.push_back(
+        {&k_proof_repeated,
+         {{"rejected", tuning.proof->rejected}, {"repeated", tuning.proof->repeated}}});
   if (const auto names = without_effect(tuning); !names.empty())
     findings.push_back({&k_no_effect, {{"variables", join(names, ", ")}}});
   if (tuning.synthetic)
@@ -355,6 +370,8 @@ Object data_of(const Tuning& tuning, const TablePtr& targets, const TablePtr& ca
             {"interval", tuning.proof->all ? interval_value(tuning.proof->all->interval) : Value()},
             {"default_processes", tuning.proof->default_processes},
             {"delivery_processes", tuning.proof->delivery_processes},
+            {"rejected_trials", tuning.proof->rejected},
+            {"repeated_trials", tuning.proof->repeated},
             {"wrong_data", tuning.proof->wrong_data}});
   return data;
 }

@@ -5,8 +5,10 @@
 
 #include "tuning/table_file.h"
 
+#include "analysis/search/delivery_step.h"
 #include "analysis/tune/choice_for_all.h"
 #include "analysis/tune/delivered_files.h"
+#include "analysis/tune/rejected_trials.h"
 #include "analysis/tune/tuned_table.h"
 #include "analysis/tune/tuning_report.h"
 #include "base/atomic_file.h"
@@ -18,6 +20,7 @@
 #include "workload/expected_time.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ncclprobe::cli {
 
@@ -25,7 +28,6 @@ namespace {
 
 constexpr const char* k_table_file = "tuner.csv";
 constexpr const char* k_tuner_plugin = "libncclprobe-tuner.so";
-constexpr int k_trials_of_delivery = 5; // every second one runs the default
 
 // In place of what `variables` has for that name.
 void set_variable(std::vector<model::Setting>& variables, model::Setting one) {
@@ -46,19 +48,20 @@ std::vector<tuning::Row> proven_rows(const TuneContext& context,
 
 } // namespace
 
-double expected_end_s(const workload::PlanRequest& defaults, bool screened) {
+ExpectedEnd expected_end(const workload::PlanRequest& defaults) {
   const auto plan = workload::make_plan(defaults);
   if (!plan)
-    return 0;
+    return {};
   const model::TrialSpec& trial = plan->trials.front();
-  double ns = screened ? k_trials_of_delivery * workload::expected_trial_ns(trial) : 0;
+  constexpr double k_ns = 1e9;
+  ExpectedEnd end{.delivery_s = analysis::search::DeliveryStep::k_trials *
+                                workload::expected_trial_ns(trial) / k_ns};
   if (workload::wants_companions(workload::Proof::automatic, defaults.backend)) {
-    constexpr int k_companions = 2; // of the default and the finalist
     model::TrialSpec companion = trial;
     workload::make_companion(companion, defaults.environment);
-    ns += (k_companions + (screened ? 1 : 0)) * workload::expected_trial_ns(companion);
+    end.companion_s = workload::expected_trial_ns(companion) / k_ns;
   }
-  return ns / 1e9;
+  return end;
 }
 
 void remove_delivery(const std::filesystem::path& folder) {
@@ -74,7 +77,7 @@ Result<TuneDelivery> TuneDelivery::make(const TuneContext& context,
                                         const model::TrialRecord* companion,
                                         analysis::tune::Tuning& tuning) {
   TuneDelivery delivery(context, tuning);
-  if (context.session.backend.name == "nvidia")
+  if (delivery.can_have_table())
     NCCLPROBE_TRY(delivery.choose_with_table(companion));
   else
     delivery.choose_for_all();
@@ -159,19 +162,26 @@ bool TuneDelivery::is_confirmed() const {
   return settings_.variables == confirmed.variables && settings_.step_options.empty();
 }
 
-std::vector<model::TrialSpec> TuneDelivery::proof_trials(int first_id) const {
-  std::vector<model::TrialSpec> trials;
-  if (is_confirmed())
-    return trials;
-  auto add = [&](const CandidateSettings& settings) -> model::TrialSpec& {
-    const int id = first_id + static_cast<int>(trials.size());
-    return trials.emplace_back(context_.trials.delivered(settings, id));
-  };
-  for (int i = 0; i < k_trials_of_delivery; ++i)
-    add(i % 2 == 0 ? settings_ : CandidateSettings{});
-  if (workload::wants_companions(workload::Proof::automatic, context_.session.backend.name))
-    workload::make_companion(add(settings_), context_.request.environment);
-  return trials;
+std::vector<analysis::search::Candidate> TuneDelivery::of_targets() const {
+  const analysis::search::Outcome& outcome = tuning_.outcome;
+  std::vector<analysis::search::Candidate> all;
+  for (const analysis::search::Decision& one : outcome.table)
+    all.push_back(can_have_table() ? one.candidate
+                                   : analysis::tune::choice_for_all(tuning_.space, outcome));
+  return all;
+}
+
+model::TrialSpec TuneDelivery::trial(int id) const {
+  return context_.trials.delivered(settings_, id);
+}
+
+std::optional<model::TrialSpec> TuneDelivery::companion(int id) {
+  if (std::exchange(has_companion_, true) ||
+      !workload::wants_companions(workload::Proof::automatic, context_.session.backend.name))
+    return std::nullopt;
+  model::TrialSpec one = trial(id);
+  workload::make_companion(one, context_.request.environment);
+  return one;
 }
 
 void TuneDelivery::judge(const analysis::RunSummary& proof) {
@@ -182,7 +192,10 @@ void TuneDelivery::judge(const analysis::RunSummary& proof) {
                        base::value_or_throw(context_.cells.with(i, settings_.step_options)).label,
                        tuning_.space.targets[i].weight});
   const std::string delivered = model::label_of(settings_.variables);
-  tuning_.proof = analysis::tune::prove_delivery(proof, targets, delivered);
+  const auto out = analysis::tune::rejected_trials(tuning_.ran, tuning_.outcome, k_proof_file);
+  tuning_.proof = analysis::tune::prove_delivery(proof, targets, delivered, out.numbers);
+  tuning_.proof->rejected = out.rejected;
+  tuning_.proof->repeated = out.repeated;
   tuning_.explanations = analysis::tune::explain_delivery(proof, targets, delivered);
 }
 

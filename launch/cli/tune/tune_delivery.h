@@ -35,10 +35,15 @@ public:
   static Result<TuneDelivery> make(const TuneContext& context, const model::TrialRecord* companion,
                                    analysis::tune::Tuning& tuning);
 
-  // What completes the proof after the search's confirming trials, numbered from `first_id`: the
-  // delivery in turns with the default, and its companion. Nothing if the confirming trials ran the
-  // delivery itself.
-  std::vector<model::TrialSpec> proof_trials(int first_id) const;
+  // The search confirmed these settings just as they are delivered. Otherwise trial() has to prove
+  // them.
+  bool is_confirmed() const;
+  // What each target gets.
+  std::vector<analysis::search::Candidate> of_targets() const;
+  // All cells with the delivery loaded, in a trial of the number `id`.
+  model::TrialSpec trial(int id) const;
+  // The same untimed, with the library's log, once. Nothing if the backend has no companions.
+  std::optional<model::TrialSpec> companion(int id);
 
   // Judges the run of the confirming trials and of these. Sets `tuning.proof`.
   void judge(const analysis::RunSummary& proof);
@@ -54,19 +59,30 @@ private:
   Result<void> write_table(const std::filesystem::path& file, const tuning::Table& table);
   Result<void> add_gain_to_table(const tuning::Header& about);
   void choose_for_all();
-  // The search confirmed these settings just as they are delivered.
-  bool is_confirmed() const;
+  // Only NCCL takes a table.
+  bool can_have_table() const { return context_.session.backend.name == "nvidia"; }
   tuning::Header header(const analysis::RatioTest* gain) const;
 
   TuneContext context_;
   analysis::tune::Tuning& tuning_;
   CandidateSettings settings_;
   std::optional<tuning::Table> table_; // as written
+  bool has_companion_ = false;
 };
 
-// How long companions and proof_trials() take, in seconds; 0 if these defaults cannot be planned.
-// `screened`: the delivery may hold in-process values, and is measured once more in that form.
-double expected_end_s(const workload::PlanRequest& defaults, bool screened);
+// How long the end of a tuning takes, in seconds.
+struct ExpectedEnd {
+  double companion_s = 0; // one; 0 if the backend has none
+  double delivery_s = 0;  // trials of the delivery and of the default
+
+  // Companions of the default and of the finalist. `screened`: the delivery may hold in-process
+  // values, and is measured once more in that form.
+  double all_s(bool screened) const {
+    return 2 * companion_s + (screened ? delivery_s + companion_s : 0);
+  }
+};
+// Zeros if these defaults cannot be planned.
+ExpectedEnd expected_end(const workload::PlanRequest& defaults);
 
 // The run file of the proof, in the folder.
 inline constexpr const char* k_proof_file = "proof.h5";

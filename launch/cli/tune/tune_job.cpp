@@ -46,8 +46,8 @@ bool can_be_delivered(const std::vector<model::Setting>& of_cells) {
   return has("algorithm") == has("protocol");
 }
 
-// A candidate that fails is a result. The default has to work.
-int exit_code_of_default(model::OutcomeKind outcome) {
+// A candidate that fails is a result. The default and the delivery have to work.
+int exit_code_that_counts(model::OutcomeKind outcome) {
   switch (outcome) {
   case model::OutcomeKind::ok:
   case model::OutcomeKind::not_run: // another cell ended the trial
@@ -129,13 +129,13 @@ Result<void> TuneJob::prepare() {
 }
 
 analysis::search::Options TuneJob::search_options() const {
-  const double end_s = expected_end_s(request_, false);
-  const double end_screened_s = expected_end_s(request_, true);
+  const ExpectedEnd end = expected_end(request_);
   return {.min_gain = options_.min_gain,
           .budget_s = tuning_.budget_s,
           .end_s =
               [=, this](bool screened) {
-                return (screened ? end_screened_s : end_s) * trials_->slowness();
+                return (part_ == Part::delivery ? end.companion_s : end.all_s(screened)) *
+                       trials_->slowness();
               },
           .expected_s = [this](const TrialRequest& one) { return trials_->expected_s(one); },
           .seed = *options_.seed};
@@ -168,14 +168,24 @@ std::vector<model::TrialSpec> TuneJob::ask() {
     to_confirm_ = std::move(requests);
     return companions_of(losers_to_show());
   }
-  return requests.empty() ? deliver() : specs_of(requests);
+  if (!requests.empty())
+    return specs_of(requests);
+  if (part_ == Part::confirm)
+    return deliver();
+  std::vector<model::TrialSpec> companion;
+  if (auto one = delivery_->companion(next_id_))
+    companion.push_back(std::move(*one));
+  return companion;
 }
 
 std::vector<model::TrialSpec> TuneJob::specs_of(const std::vector<TrialRequest>& all) {
   std::vector<model::TrialSpec> specs;
   for (const TrialRequest& request : all) {
     asked_.emplace(next_id_, request);
-    specs.push_back(trials_->trial(request, next_id_++));
+    specs.push_back(request.form == analysis::search::Form::delivered
+                        ? delivery_->trial(next_id_)
+                        : trials_->trial(request, next_id_));
+    ++next_id_;
   }
   return specs;
 }
@@ -206,7 +216,10 @@ std::vector<model::TrialSpec> TuneJob::deliver() {
   if (tuning_.delivered.empty())
     return {};
   delivery_.emplace(std::move(*delivery));
-  return delivery_->proof_trials(next_id_);
+  if (delivery_->is_confirmed())
+    return {};
+  search_->deliver(delivery_->of_targets());
+  return specs_of(search_->next());
 }
 
 TuneContext TuneJob::context() {
@@ -238,13 +251,13 @@ void TuneJob::keep(const model::TrialRecord& trial) {
     throttle_reasons |= analysis::throttle_reasons(cell);
   using analysis::tune::TrialRole;
   const auto asked = asked_.find(trial.spec.id);
-  const TrialRole role = trial.spec.purpose == model::Purpose::companion ? TrialRole::companion
-                         : part_ == Part::delivery                       ? TrialRole::delivery
-                                                                         : TrialRole::search;
+  const TrialRole role = asked == asked_.end()     ? TrialRole::companion
+                         : part_ == Part::delivery ? TrialRole::delivery
+                                                   : TrialRole::search;
   tuning_.ran.push_back({.file = part_ == Part::search ? k_search_file : k_proof_file,
                          .number = trial.spec.id,
                          .role = role,
-                         .request = role == TrialRole::search ? asked->second : TrialRequest{},
+                         .request = asked == asked_.end() ? TrialRequest{} : asked->second,
                          .settings = trial.spec.name,
                          .cells = static_cast<int>(trial.cells.size()),
                          .outcome = trial.outcome,
@@ -265,22 +278,20 @@ std::vector<model::TrialSpec> TuneJob::learn(const model::TrialRecord& trial) {
     return {};
   }
   analysis::search::TrialResult result = TuneTrials::result(trial);
-  if (part_ == Part::delivery) {
-    for (const analysis::search::CellResult& cell : result.cells)
-      exit_code_ = std::max(exit_code_, exit_code_of_default(cell.outcome));
-    return {};
-  }
   // A trial starts while the one before it ends, so its own time counts some of it twice.
   if (since_last_ns < now_ns)
     result.seconds = seconds(since_last_ns);
   const auto asked = asked_.find(trial.spec.id);
+  const bool is_delivered = asked->second.form == analysis::search::Form::delivered;
   for (std::size_t i = 0; i < result.cells.size(); ++i) {
     const auto& [target, candidate] = asked->second.cells[i];
+    if (is_delivered || candidate == default_candidate(tuning_.space))
+      exit_code_ = std::max(exit_code_, exit_code_that_counts(result.cells[i].outcome));
+    if (is_delivered) // the proof has its parts
+      continue;
     if (const auto times =
             analysis::tune::step_times_of(trial.spec.cells[i], trial.cells[i], trial.spec.ranks))
       tuning_.step_times.add(target, candidate, *times);
-    if (candidate == default_candidate(tuning_.space))
-      exit_code_ = std::max(exit_code_, exit_code_of_default(result.cells[i].outcome));
   }
   search_->learn(asked->second, result);
   trials_->learn(asked->second, result);

@@ -288,6 +288,86 @@ TEST_CASE("a new level of the default that stays is accepted") {
   CHECK(outcome.table[0].candidate == Candidate{1, 0, 2});
 }
 
+// After a search: the trials of the delivery, where the machine is disturbed from the second one's
+// start for so long. `budget_s` is left for repeats.
+Log logged_delivery(double disturbed_s, double budget_s = 1000) {
+  Surface surface = small_surface();
+  double from_s = 1e9;
+  surface.drift = [&](double seconds) {
+    return seconds > from_s && seconds < from_s + disturbed_s ? 0.3 : 0.0;
+  };
+  SimulatedMachine machine(surface, 1);
+  bool delivers = false;
+  Options options{.budget_s = 10'000, .expected_s = SimulatedMachine::expected_s};
+  double end_s = 0;
+  options.end_s = [&](bool) { return delivers ? end_s : 0; };
+  Search search(surface.space, options);
+  Log log;
+  auto run_all = [&] {
+    for (auto trials = search.next(); !trials.empty(); trials = search.next())
+      for (const TrialRequest& trial : trials) {
+        if (delivers)
+          log.requests.push_back(trial);
+        search.learn(trial, machine.run(trial));
+      }
+  };
+  run_all();
+  const Outcome found = search.outcome();
+  std::vector<Candidate> of_targets;
+  for (const Decision& row : found.table)
+    of_targets.push_back(row.candidate);
+  delivers = true;
+  from_s = machine.seconds() + 1; // a trial takes 1.4 s
+  end_s = options.budget_s - found.seconds - budget_s;
+  search.deliver(of_targets);
+  run_all();
+  log.outcome = search.outcome();
+  return log;
+}
+
+std::string in_order(const std::vector<TrialRequest>& trials) {
+  std::string order; // F: the delivery
+  for (const TrialRequest& trial : trials)
+    order += trial.form == Form::delivered ? 'F' : 'D';
+  return order;
+}
+
+TEST_CASE("the delivery runs in turns with the default, after a search that stays complete") {
+  const Log log = logged_delivery(0);
+  CHECK(in_order(log.requests) == "FDFDFD");
+  CHECK(log.outcome.complete);
+  CHECK(log.outcome.rejections.empty());
+  for (const TrialRequest& trial : log.requests) {
+    CHECK(trial.stage == Stage::delivery);
+    REQUIRE(trial.cells.size() == 2);
+    for (const CellRequest& cell : trial.cells)
+      CHECK(cell.candidate ==
+            (trial.form == Form::delivered ? Candidate{1, 0, 2} : Candidate{0, 0, 0}));
+  }
+}
+
+TEST_CASE("trials of the delivery that are disturbed are repeated once the default is as before") {
+  const Log log = logged_delivery(2);
+  CHECK(!log.outcome.disturbances.empty());
+  REQUIRE(!log.outcome.rejections.empty());
+  CHECK(std::ranges::all_of(log.outcome.rejections, &Rejection::repeated));
+  CHECK(std::ranges::count(log.requests, Cause::default_off, &TrialRequest::cause) ==
+        std::ssize(log.outcome.rejections));
+  CHECK(log.requests.size() > 6);
+  CHECK(log.outcome.complete);
+}
+
+TEST_CASE("a delivery is not repeated beyond the budget, and a disturbance that stays ends") {
+  const Log poor = logged_delivery(2, 5);
+  CHECK(in_order(poor.requests) == "FDFDFD");
+  REQUIRE(!poor.outcome.rejections.empty());
+  CHECK(std::ranges::none_of(poor.outcome.rejections, &Rejection::repeated));
+
+  const Log level = logged_delivery(1e6);
+  CHECK(std::ranges::count_if(level.outcome.disturbances, &Disturbance::new_level) == 1);
+  CHECK(level.requests.size() <= 20);
+}
+
 TEST_CASE("a search keeps its budget, and says that it was cut short") {
   for (double budget_s : {20.0, 30.0, 45.0}) {
     const Log log = logged(small_surface(), {.budget_s = budget_s});

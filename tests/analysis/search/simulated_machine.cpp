@@ -3,6 +3,8 @@
 
 #include "analysis/search/simulated_machine.h"
 
+#include "analysis/search/delivery_step.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -57,7 +59,7 @@ double SimulatedMachine::expected_s(const TrialRequest& request) {
 
 double end_s(const Surface& surface, bool has_table) {
   constexpr int k_companions = 2;
-  constexpr int k_of_table = 6; // the delivery in turns with the default, and its companion
+  constexpr int k_of_table = DeliveryStep::k_trials + 1; // and the delivery's companion
   return (k_companions + (has_table ? k_of_table : 0)) *
          (SimulatedMachine::k_start_s +
           SimulatedMachine::k_cell_s * static_cast<double>(surface.space.targets.size()));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "analysis/tune/proof_of_delivery.h"
+#include "analysis/tune/rejected_trials.h"
 #include "support/catch.h"
 #include "support/run_builder.h"
 
@@ -72,6 +73,46 @@ TEST_CASE("a delivery that makes one target slower is not proven, whatever the o
   const DeliveryProof proof = prove_delivery(run_with({1.5, 0.9}), targets(), k_delivered);
   CHECK(proof.all->interval.low > 1);
   CHECK_FALSE(proof.holds());
+}
+
+TEST_CASE("rejected trials are no evidence: too few others prove nothing, and it is said why") {
+  model::Run run = run_with({1.1, 1.1});
+  std::set<int> of_delivery;
+  for (const model::TrialRecord& trial : run.trials)
+    if (!trial.spec.process.common.empty())
+      of_delivery.insert(trial.spec.id);
+  REQUIRE(of_delivery.size() == 5);
+  of_delivery.erase(of_delivery.begin());
+  DeliveryProof proof = prove_delivery(run, targets(), k_delivered, of_delivery);
+  proof.rejected = 4;
+  CHECK(proof.delivery_processes == 1);
+  CHECK_FALSE(proof.holds());
+  CHECK(proof.is_disturbed());
+  CHECK(prove_delivery(run, targets(), k_delivered, {*of_delivery.begin()}).holds());
+}
+
+TEST_CASE("of a run file, rejected trials, those in which the default was off, and those before a "
+          "new level of the delivery's trials are no evidence") {
+  auto ran = [](int number, TrialRole role) {
+    RanTrial one{.file = "proof.h5", .number = number, .role = role};
+    one.request.id = number + 40; // the search's own numbers begin in another file
+    return one;
+  };
+  std::vector<RanTrial> all{ran(0, TrialRole::search), ran(1, TrialRole::search),
+                            ran(2, TrialRole::delivery), ran(3, TrialRole::delivery)};
+  all.push_back({.file = "tune.h5", .number = 3});
+  ncclprobe::analysis::search::Outcome outcome;
+  outcome.rejections = {{.trial = 41, .repeated = true}, {.trial = 42, .repeated = false}};
+  outcome.disturbances = {{.trial = 41}, {.trial = 40, .new_level = true}};
+
+  RejectedTrials out = rejected_trials(all, outcome, "proof.h5");
+
+  CHECK(out.numbers == std::set{1, 2});
+  CHECK(out.rejected == 2);
+  CHECK(out.repeated == 1);
+  outcome.disturbances.push_back({.trial = 43, .new_level = true});
+  CHECK(rejected_trials(all, outcome, "proof.h5").numbers == std::set{0, 1, 2});
+  CHECK(rejected_trials(all, outcome, "tune.h5").numbers.empty());
 }
 
 TEST_CASE("equal times prove nothing") {

@@ -32,6 +32,8 @@ std::vector<std::string> answers(const Tuning& tuning) {
 Tuning undisturbed(Tuning tuning) {
   tuning.ran.clear();
   tuning.outcome.disturbances.clear();
+  if (tuning.proof)
+    tuning.proof->rejected = 0;
   tuning.outcome.rejections.clear();
   return tuning;
 }
@@ -162,11 +164,15 @@ TEST_CASE("disturbances, throttling and trials that were not repeated are told")
   tuning.ran[0].request.id = 9;
   CHECK(answers(tuning) == std::vector<std::string>{"use_settings", "disturbed",
                                                     "rejected_and_repeated", "rejected_only",
-                                                    "throttled_trials"});
+                                                    "throttled_trials", "proof_repeated"});
   const Report report = tuning_report(tuning);
-  CHECK(in_words(*findings(report).back()) == "In 1 of 3 timed trials, GPUs were throttled "
-                                              "(software power cap, software thermal slowdown). "
-                                              "These trials count like others.");
+  CHECK(
+      in_words(*findings(report).back()) ==
+      "The default was disturbed during the proof. 3 of the proof's trials do not count, and 2 of "
+      "these were repeated.");
+  CHECK(in_words(*findings(report).end()[-2]) == "In 1 of 3 timed trials, GPUs were throttled "
+                                                 "(software power cap, software thermal slowdown). "
+                                                 "These trials count like others.");
   std::string csv = written({.rows = disturbance_table(tuning)}, Format::csv);
   std::erase(csv, '\r');
   CHECK(csv == "file,trial,time_ratio,limit,new_level\n"
@@ -176,6 +182,14 @@ TEST_CASE("disturbances, throttling and trials that were not repeated are told")
   CHECK(std::ranges::count(answers(tuning), "rejected_only") == 0);
   tuning.outcome.rejections.clear(); // a new level rejects nothing
   CHECK(std::ranges::count(answers(tuning), "rejected_and_repeated") == 0);
+}
+
+TEST_CASE("a delivery whose proof was disturbed is not recommended, and the answer says why") {
+  Tuning tuning = undisturbed(tuning_with_gain());
+  tuning.proof->all.reset();
+  CHECK(answers(tuning).front() == "delivery_not_confirmed");
+  tuning.proof->rejected = 4;
+  CHECK(answers(tuning).front() == "proof_disturbed");
 }
 
 TEST_CASE("of each trial, the report says why it ran, with which settings, and how it ended") {

@@ -117,8 +117,12 @@ Tuning tuning_with_gain() {
   tuning.outcome.rejections = {{.trial = 3, .repeated = true}, {.trial = 4, .repeated = false}};
   tuning.delivered = tuning.variables = {{"NCCL_MIN_CTAS", "32"}};
   const RatioTest test{.ratio = 1.075, .interval = {1.05, 1.1}, .p = 0.0001};
-  tuning.proof = DeliveryProof{
-      .all = test, .each = {test, test}, .default_processes = 10, .delivery_processes = 5};
+  tuning.proof = DeliveryProof{.all = test,
+                               .each = {test, test},
+                               .default_processes = 10,
+                               .delivery_processes = 5,
+                               .rejected = 3,
+                               .repeated = 2};
   tuning.explanations = {
       {.of_default = {.uses = {{"RING", "SIMPLE", 24}}, .times = steps::StepTimes{.step_ns = 2e6}},
        .of_delivery = {.uses = {{"NVLS", "SIMPLE", 16}},

@@ -132,7 +132,7 @@ class Tune(ProgramTest):
             self.run_file = self.folder / "tuned" / file
             self.assertEqual([one["trial"] for one in stored["ran"] if one["file"] == file],
                              list(range(self.report("json")["run"]["finished_trials"])))
-        self.assertEqual(sum(one["role"] == "search" for one in stored["ran"]), stored["trials"])
+        self.assertEqual(sum(one["role"] != "companion" for one in stored["ran"]), stored["trials"])
         self.assertTrue(all(one["why"] and one["outcome"] == "ok" for one in stored["ran"]), stored["ran"])
 
     def test_every_trial_is_stored_with_its_reason_even_if_nothing_is_found(self):
