@@ -4,6 +4,7 @@
 #include "launch/supervisor/frame_socket.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <sys/socket.h>
@@ -18,8 +19,8 @@ struct FrameHeader {
   std::int32_t from = 0;
   std::int32_t to = 0;
 };
-constexpr std::size_t k_receive_bytes = 256 << 10;
-constexpr int k_most_pieces = 16; // then others get their turn
+constexpr std::size_t k_receive_bytes = 64 << 10;
+constexpr int k_most_pieces = 64; // then others get their turn
 
 bool must_wait() {
   return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
@@ -56,13 +57,15 @@ bool FrameSocket::flush() {
 }
 
 bool FrameSocket::receive() {
-  inbox_.erase(0, taken_);
+  if (taken_ == inbox_.size())
+    std::string().swap(inbox_); // rank 0 has thousands of sockets: none keeps memory for nothing
+  else
+    inbox_.erase(0, taken_);
   taken_ = 0;
+  std::array<char, k_receive_bytes> arrived;
   for (int piece = 0; piece < k_most_pieces; ++piece) {
-    const std::size_t before = inbox_.size();
-    inbox_.resize(before + k_receive_bytes);
-    const ssize_t got = ::recv(fd(), inbox_.data() + before, k_receive_bytes, MSG_DONTWAIT);
-    inbox_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    const ssize_t got = ::recv(fd(), arrived.data(), arrived.size(), MSG_DONTWAIT);
+    inbox_.append(arrived.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     if (got == 0 || (got < 0 && !must_wait()))
       return false;
     FrameHeader header;
