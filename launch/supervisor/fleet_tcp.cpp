@@ -19,14 +19,14 @@
 #include <unistd.h>
 
 // Every supervisor has a connection to rank 0, where they met, and to those next to it in the tree.
-// Rank 0 passes on what is for others, so a missing connection costs time only. All ports are
-// closed once all have connected. Clocks are compared with rank 0's directly.
+// Rank 0 passes on what is for others, so a missing connection costs time only. Clocks are compared
+// with rank 0's directly.
 namespace ncclprobe::launch {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto k_hosts_patience = 60s;   // for the names of the hosts, the first gather
+constexpr auto k_places_patience = 60s;  // for the first gather; the tree is connected meanwhile
 constexpr auto k_parting_patience = 30s; // for the others at the end of the job
 constexpr auto k_turn = 20ms;            // longest wait for an event
 // How long to wait for late supervisors; shorter than the silence after which one counts as lost.
@@ -52,7 +52,7 @@ public:
       watch(EPOLL_CTL_ADD, rank, socket);
     for (auto& [rank, socket] : peers_)
       take_all(rank, socket);
-    connect_tree(job);
+    gather_places();
   }
   ~TcpFleet() override { leave(); }
 
@@ -72,7 +72,7 @@ protected:
   Network network() const override { return Network::tcp; }
 
 private:
-  void connect_tree(const EnvJob& job);
+  void gather_places();
   void watch(int operation, int rank, const FrameSocket& socket);
   void send(int to, FrameKind kind, std::string bytes);
   void send_frame(const Frame& frame);
@@ -99,37 +99,19 @@ private:
   bool left_ = false;
 };
 
-void TcpFleet::connect_tree(const EnvJob& job) {
-  const TreePlace place = place_in_tree(rank_, size_, k_fan_out);
-  TreePort own;
-  if (rank_ != 0 && !place.children.empty())
-    own = open_tree_port(peers_.at(0));
+void TcpFleet::gather_places() {
+  const int parent = place_in_tree(rank_, size_, k_fan_out).parent;
   char name[256] = {};
   ::gethostname(name, sizeof name - 1);
-  const auto all =
-      value_or_throw(all_gather(wire::pack(Place{name, own.address, own.port}), k_hosts_patience));
-  Place parent;
-  for (const std::string& one : all) {
-    auto theirs = wire::unpack<Place>(one);
-    if (static_cast<int>(hosts_.size()) == place.parent)
-      parent = theirs;
-    hosts_.push_back(std::move(theirs.host));
-  }
-  if (rank_ != 0)
-    for (auto& [rank, socket] :
-         join_tree(job, place, std::move(own), parent.address, parent.port)) {
-      FrameSocket& peer = peers_.emplace(rank, std::move(socket)).first->second;
-      watch(EPOLL_CTL_ADD, rank, peer);
-      take_all(rank, peer);
-    }
-  if (size_ <= k_fan_out + 1)
-    return; // rank 0 is everybody's parent
-  const bool reached = place.parent <= 0 || linked(place.parent);
-  const auto whether = value_or_throw(all_gather(reached ? "" : "alone", k_hosts_patience));
+  const Place own{name, parent >= 0 && !linked(parent)};
   RankSet alone;
-  for (int rank = 0; rank < size_; ++rank)
-    if (!whether[static_cast<std::size_t>(rank)].empty())
+  for (const std::string& one : value_or_throw(all_gather(wire::pack(own), k_places_patience))) {
+    auto place = wire::unpack<Place>(one);
+    const int rank = static_cast<int>(hosts_.size());
+    if (place.alone)
       alone.add(rank, rank + 1);
+    hosts_.push_back(std::move(place.host));
+  }
   if (rank_ == 0)
     bypass(alone);
 }

@@ -17,6 +17,7 @@ enum class FrameKind : std::uint8_t {
   challenge,  // rank 0's first words to a connection
   hello,      // the answer: who it is
   welcome,    // and whether it may stay
+  assembled,  // all have joined, or will not
   message,    // of the tree (tree_mail.h)
   clock_here, // ready to compare clocks
   clock_go,

@@ -22,6 +22,11 @@ std::string name_with_hosts(const std::set<int>& ranks, const std::vector<std::s
   return who;
 }
 
+Error gone(const std::set<int>& ranks, const std::vector<std::string>& hosts) {
+  return {Errc::unavailable, name_with_hosts(ranks, hosts) + " ended before the others",
+          "look at the output of these ranks"};
+}
+
 Error no_answer(const std::set<int>& ranks, const std::vector<std::string>& hosts,
                 std::chrono::nanoseconds patience, Network network) {
   const bool mpi = network == Network::mpi;

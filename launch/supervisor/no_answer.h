@@ -17,6 +17,9 @@ std::string name_with_hosts(const std::set<int>& ranks, const std::vector<std::s
 // How supervisors reach each other.
 enum class Network { mpi, tcp };
 
+// The error for supervisors whose connection has ended.
+Error gone(const std::set<int>& ranks, const std::vector<std::string>& hosts);
+
 // The error for supervisors that did not answer in time.
 Error no_answer(const std::set<int>& ranks, const std::vector<std::string>& hosts,
                 std::chrono::nanoseconds patience, Network network);

@@ -20,20 +20,30 @@ struct Hello {
   std::string protocol, job, nonce, proof;
   int rank = 0;
   int size = 0;
+  std::string address; // for its children in the tree
+  int port = 0;        // 0: none
 };
-NCCLPROBE_FIELDS(Hello, protocol, job, nonce, proof, rank, size)
+NCCLPROBE_FIELDS(Hello, protocol, job, nonce, proof, rank, size, address, port)
 
 struct Welcome {
   std::string problem, proof;
 };
 NCCLPROBE_FIELDS(Welcome, problem, proof)
 
-// What a supervisor says in the first gather, which still passes rank 0.
-struct Place {
-  std::string host, address;
-  int port = 0; // for its children in the tree; 0: none
+// Rank 0's last words while the job assembles: why there will be no job, or where the receiver's
+// parent in the tree listens. Its length does not depend on the number of ranks.
+struct Assembled {
+  std::string problem, hint, address;
+  int port = 0; // 0: the parent has none, or is rank 0
 };
-NCCLPROBE_FIELDS(Place, host, address, port)
+NCCLPROBE_FIELDS(Assembled, problem, hint, address, port)
+
+// What a supervisor says in the first gather. All of a host say the same, unless one is alone.
+struct Place {
+  std::string host;
+  bool alone = false; // it did not reach its parent
+};
+NCCLPROBE_FIELDS(Place, host, alone)
 
 struct ClockTurn {
   int comparison = 0;

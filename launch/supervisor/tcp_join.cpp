@@ -7,8 +7,11 @@
 #include "base/log.h"
 #include "base/name_ranks.h"
 #include "base/sha256.h"
+#include "launch/supervisor/fleet.h"
+#include "launch/supervisor/no_answer.h"
 #include "launch/supervisor/tcp_frames.h"
-#include "launch/supervisor/tree_mail.h"
+#include "launch/supervisor/tcp_port.h"
+#include "launch/supervisor/tree.h"
 #include "wire/packing.h"
 
 #include <algorithm>
@@ -26,9 +29,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view k_protocol = "ncclprobe supervisors 1";
+constexpr std::string_view k_protocol = "ncclprobe supervisors 2";
 // How long a connection may take to show who it is. Strangers cost no more than this.
 constexpr auto k_hello_patience = 10s;
+// Rank 0 stops waiting for others within the patience for joining, and then needs less than this.
+constexpr auto k_assembled_patience = 30s;
 constexpr auto k_connect_patience = 5s;
 constexpr auto k_between_attempts = 200ms;
 // Connections that have not joined yet, beyond one for each rank.
@@ -86,17 +91,45 @@ public:
   Assembly(const EnvJob& job, std::set<int> expected, base::Fd listener)
       : job_(job), expected_(std::move(expected)), listener_(std::move(listener)) {}
 
-  Result<std::map<int, FrameSocket>> assemble() {
+  // Errors: unavailable, with those that did not join.
+  Result<void> assemble() {
     const base::Deadline until = base::Deadline::after(job_.join_patience);
     while (joined_.size() < expected_.size() && !until.expired())
       turn(until.left_ms(100));
     if (joined_.size() == expected_.size())
-      return std::move(joined_);
-    return fail(give_up());
+      return {};
+    return fail(not_all_joined());
   }
-  std::map<int, FrameSocket> take_joined() { return std::move(joined_); }
+  // On rank 0: sends each that has joined why there will be no job, or where its parent listens.
+  void answer_all(const Result<void>& assembled) {
+    for (auto& [rank, member] : joined_) {
+      Assembled answer;
+      const int parent = place_in_tree(rank, job_.size, k_fan_out).parent;
+      if (!assembled) {
+        answer.problem = assembled.error().message;
+        answer.hint = assembled.error().hint;
+      } else if (parent > 0) {
+        answer.address = joined_.at(parent).address;
+        answer.port = joined_.at(parent).port;
+      }
+      member.socket.enqueue({FrameKind::assembled, 0, rank, wire::pack(answer)});
+      (void)member.socket.flush();
+    }
+  }
+  std::map<int, FrameSocket> take_joined() {
+    std::map<int, FrameSocket> sockets;
+    for (auto& [rank, member] : joined_)
+      sockets.emplace_hint(sockets.end(), rank, std::move(member.socket));
+    joined_.clear();
+    return sockets;
+  }
 
 private:
+  struct Member {
+    FrameSocket socket;
+    std::string address; // where it listens for its children
+    int port = 0;
+  };
   struct Stranger {
     FrameSocket socket;
     std::string nonce;
@@ -108,8 +141,8 @@ private:
     std::vector<pollfd> watched{{listener_.get(), POLLIN, 0}};
     for (const Stranger& one : strangers_)
       watched.push_back({one.socket.fd(), POLLIN, 0});
-    for (const auto& [rank, socket] : joined_)
-      watched.push_back({socket.fd(), POLLRDHUP, 0});
+    for (const auto& [rank, member] : joined_)
+      watched.push_back({member.socket.fd(), POLLRDHUP, 0});
     if (::poll(watched.data(), watched.size(), wait_ms) < 0)
       return;
     auto state = watched.begin() + 1;
@@ -156,7 +189,7 @@ private:
     if (!one.socket.flush() || !answer.problem.empty())
       return false;
     one.socket.trust();
-    joined_.emplace(hello->rank, std::move(one.socket));
+    joined_.emplace(hello->rank, Member{std::move(one.socket), hello->address, hello->port});
     return false;
   }
 
@@ -182,33 +215,23 @@ private:
       spdlog::warn("a process that wanted to join at {} was refused: {}", place(job_), problem);
   }
 
-  // Those that have joined hear of it in their first gather.
-  Error give_up() {
+  Error not_all_joined() const {
     std::vector<int> missing;
     for (int rank : expected_)
       if (!joined_.contains(rank))
         missing.push_back(rank);
-    Error error{
-        Errc::unavailable,
-        fmt::format("{} did not join at {} within {} s{}", base::name_ranks(missing), place(job_),
-                    job_.join_patience.count(),
-                    last_refusal_.empty() ? "" : "; a process was refused: " + last_refusal_),
-        "look at the output of these ranks; NCCLPROBE_JOIN_TIMEOUT=SECONDS waits longer"};
-    for (auto& [rank, socket] : joined_) {
-      if (job_.rank != 0)
-        break;
-      const DownBundle answer{{{1, 1, 0, {}, wire::pack(Gathered{error.message, error.hint, {}})}}};
-      socket.enqueue({FrameKind::message, 0, rank, encode_mail(answer)});
-      (void)socket.flush();
-    }
-    return error;
+    return {Errc::unavailable,
+            fmt::format("{} did not join at {} within {} s{}", base::name_ranks(missing),
+                        place(job_), job_.join_patience.count(),
+                        last_refusal_.empty() ? "" : "; a process was refused: " + last_refusal_),
+            "look at the output of these ranks; NCCLPROBE_JOIN_TIMEOUT=SECONDS waits longer"};
   }
 
   const EnvJob& job_;
   const std::set<int> expected_;
   base::Fd listener_;
   std::list<Stranger> strangers_;
-  std::map<int, FrameSocket> joined_;
+  std::map<int, Member> joined_;
   std::string last_refusal_;
   int refusals_ = 0;
 };
@@ -218,6 +241,7 @@ struct Attempt {
   std::optional<FrameSocket> socket;
   std::string problem;
   bool final = false;
+  TreePort own; // for its children, if it joined rank 0
 };
 
 bool wait_for(int fd, short events, const base::Deadline& until) {
@@ -225,35 +249,39 @@ bool wait_for(int fd, short events, const base::Deadline& until) {
   return ::poll(&watched, 1, until.left_ms(60'000)) > 0;
 }
 
-std::optional<Frame> wait_for_frame(const EnvJob& job, FrameSocket& socket, FrameKind kind) {
-  const base::Deadline until = base::Deadline::after(
-      std::min<std::chrono::nanoseconds>(k_hello_patience, job.join_patience));
-  while (!until.expired()) {
-    if (!wait_for(socket.fd(), POLLIN, until))
-      continue;
-    const bool open = socket.receive();
-    if (auto frame = socket.next())
+std::optional<Frame> wait_for_frame(FrameSocket& socket, FrameKind kind,
+                                    const base::Deadline& until) {
+  for (bool open = true; true;) {
+    if (auto frame = socket.next()) // it may have come in one piece with the one before
       return frame->kind == kind ? frame : std::nullopt;
-    if (!open)
-      break;
+    if (!open || until.expired())
+      return std::nullopt;
+    if (wait_for(socket.fd(), POLLIN, until))
+      open = socket.receive();
   }
-  return std::nullopt;
 }
 
 Attempt introduce(const EnvJob& job, int to, base::Fd connected) {
   Attempt attempt;
   FrameSocket socket(std::move(connected));
-  auto frame = wait_for_frame(job, socket, FrameKind::challenge);
+  auto patience = [&job] {
+    return base::Deadline::after(
+        std::min<std::chrono::nanoseconds>(k_hello_patience, job.join_patience));
+  };
+  auto frame = wait_for_frame(socket, FrameKind::challenge, patience());
   const auto challenge = frame ? read_as<Challenge>(frame->bytes) : std::nullopt;
   if (!challenge || challenge->protocol != k_protocol) {
     attempt.problem = "the listener is not an ncclprobe of this version";
     return attempt;
   }
-  Hello hello{std::string(k_protocol), job.id, make_nonce(), "", job.rank, job.size};
+  if (to == 0 && !place_in_tree(job.rank, job.size, k_fan_out).children.empty())
+    attempt.own = open_tree_port(socket);
+  Hello hello{std::string(k_protocol), job.id,          make_nonce(), "", job.rank, job.size,
+              attempt.own.address,     attempt.own.port};
   hello.proof = proof_of(job, "other", challenge->nonce, hello.nonce, job.rank);
   socket.enqueue({FrameKind::hello, job.rank, 0, wire::pack(hello)});
   (void)socket.flush();
-  frame = wait_for_frame(job, socket, FrameKind::welcome);
+  frame = wait_for_frame(socket, FrameKind::welcome, patience());
   const auto welcome = frame ? read_as<Welcome>(frame->bytes) : std::nullopt;
   if (!welcome) {
     attempt.problem = side_of(to) + " does not answer";
@@ -285,7 +313,7 @@ Attempt try_address(const EnvJob& job, int to, const addrinfo& address) {
       error = errno;
   }
   if (error != 0)
-    return {std::nullopt, std::strerror(error)};
+    return {std::nullopt, std::strerror(error), false, {}};
   send_small_frames_at_once(socket);
   return introduce(job, to, std::move(socket));
 }
@@ -293,7 +321,7 @@ Attempt try_address(const EnvJob& job, int to, const addrinfo& address) {
 Attempt try_to_join(const EnvJob& job, int to) {
   const auto addresses = addresses_of(job);
   if (!addresses)
-    return {std::nullopt, addresses.error().message};
+    return {std::nullopt, addresses.error().message, false, {}};
   Attempt attempt;
   for (const addrinfo* one = addresses->get(); one != nullptr; one = one->ai_next) {
     attempt = try_address(job, to, *one);
@@ -303,14 +331,15 @@ Attempt try_to_join(const EnvJob& job, int to) {
   return attempt;
 }
 
-// Rank 0 may start later than this one, and its name may be known later still.
-Result<FrameSocket> connect_to(const EnvJob& job, int to) {
+// Rank 0 may start later than this one, and its name may be known later still. The result has a
+// socket.
+Result<Attempt> connect_to(const EnvJob& job, int to) {
   const base::Deadline until = base::Deadline::after(job.join_patience);
   Attempt attempt;
   while (true) {
     attempt = try_to_join(job, to);
     if (attempt.socket)
-      return std::move(*attempt.socket);
+      return attempt;
     if (attempt.final || until.expired())
       break;
     ::poll(nullptr, 0, static_cast<int>(k_between_attempts / 1ms));
@@ -328,49 +357,76 @@ Result<FrameSocket> connect_to(const EnvJob& job, int to) {
                     "longer"});
 }
 
-} // namespace
-
-Result<std::map<int, FrameSocket>> join_job(const EnvJob& job) {
-  std::map<int, FrameSocket> connections;
-  if (job.size == 1)
-    return connections;
-  if (job.rank == 0) {
-    NCCLPROBE_TRY_ASSIGN(base::Fd listener, open_listener(job));
-    std::set<int> others;
-    for (int rank = 1; rank < job.size; ++rank)
-      others.insert(others.end(), rank);
-    return Assembly(job, std::move(others), std::move(listener)).assemble();
-  }
-  NCCLPROBE_TRY_ASSIGN(FrameSocket socket, connect_to(job, 0));
-  connections.emplace(0, std::move(socket));
-  return connections;
+Result<Assembled> wait_for_all(const EnvJob& job, FrameSocket& rank_0) {
+  const std::chrono::seconds patience = job.join_patience + k_assembled_patience;
+  const base::Deadline until = base::Deadline::after(patience);
+  const auto frame = wait_for_frame(rank_0, FrameKind::assembled, until);
+  auto assembled = frame ? read_as<Assembled>(frame->bytes) : std::nullopt;
+  if (!assembled)
+    return fail(until.expired() ? no_answer({0}, {}, patience, Network::tcp) : gone({0}, {}));
+  if (!assembled->problem.empty())
+    return fail(Error{Errc::unavailable, assembled->problem, assembled->hint});
+  return std::move(*assembled);
 }
 
-std::map<int, FrameSocket> join_tree(const EnvJob& job, const TreePlace& place, TreePort own,
-                                     const std::string& parent_address, int parent_port) {
-  std::map<int, FrameSocket> connections;
-  if (place.parent > 0) {
-    EnvJob parent = job;
-    parent.address = parent_address;
-    parent.port = parent_port;
-    parent.join_patience = k_parent_patience;
-    if (auto socket = connect_to(parent, place.parent))
-      connections.emplace(place.parent, std::move(*socket));
-    else
-      spdlog::warn("{}; rank 0 sends it messages itself", socket.error().message);
-  }
-  if (own.port == 0)
-    return connections;
+Result<FrameSocket> connect_to_parent(const EnvJob& job, int rank, const Assembled& parent) {
+  if (parent.port == 0)
+    return fail(Errc::unavailable, "rank {} has no port for rank {}", rank, job.rank);
+  EnvJob there = job;
+  there.address = parent.address;
+  there.port = parent.port;
+  there.join_patience = k_parent_patience;
+  NCCLPROBE_TRY_ASSIGN(Attempt attempt, connect_to(there, rank));
+  return std::move(*attempt.socket);
+}
+
+// Whoever is missing afterwards cannot reach this rank.
+std::map<int, FrameSocket> await_children(const EnvJob& job, const std::vector<Branch>& branches,
+                                          TreePort own) {
   std::set<int> children;
-  for (const Branch& child : place.children)
+  for (const Branch& child : branches)
     children.insert(child.first);
   EnvJob here = job;
   here.address = own.address;
   here.port = own.port;
   here.join_patience = k_children_patience;
   Assembly assembly(here, std::move(children), std::move(own.listener));
-  auto joined = assembly.assemble();
-  connections.merge(joined ? std::move(*joined) : assembly.take_joined());
+  (void)assembly.assemble();
+  return assembly.take_joined();
+}
+
+Result<std::map<int, FrameSocket>> join_as_rank_0(const EnvJob& job) {
+  NCCLPROBE_TRY_ASSIGN(base::Fd listener, open_listener(job));
+  std::set<int> others;
+  for (int rank = 1; rank < job.size; ++rank)
+    others.insert(others.end(), rank);
+  Assembly assembly(job, std::move(others), std::move(listener));
+  const Result<void> assembled = assembly.assemble();
+  assembly.answer_all(assembled);
+  NCCLPROBE_TRY(assembled);
+  return assembly.take_joined();
+}
+
+} // namespace
+
+Result<std::map<int, FrameSocket>> join_job(const EnvJob& job) {
+  if (job.size == 1)
+    return std::map<int, FrameSocket>{};
+  if (job.rank == 0)
+    return join_as_rank_0(job);
+  NCCLPROBE_TRY_ASSIGN(Attempt joined, connect_to(job, 0));
+  NCCLPROBE_TRY_ASSIGN(const Assembled assembled, wait_for_all(job, *joined.socket));
+  std::map<int, FrameSocket> connections;
+  connections.emplace(0, std::move(*joined.socket));
+  const TreePlace place = place_in_tree(job.rank, job.size, k_fan_out);
+  if (place.parent > 0) {
+    if (auto socket = connect_to_parent(job, place.parent, assembled))
+      connections.emplace(place.parent, std::move(*socket));
+    else
+      spdlog::warn("{}; rank 0 sends it messages itself", socket.error().message);
+  }
+  if (joined.own.port != 0)
+    connections.merge(await_children(job, place.children, std::move(joined.own)));
   return connections;
 }
 

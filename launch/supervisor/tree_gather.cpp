@@ -18,11 +18,6 @@ constexpr auto k_delivery_patience = 30s;
 // From half of the patience on, the leader looks so often for those that are below a silent one.
 constexpr int k_looks_per_patience = 16;
 
-Error gone(const std::set<int>& ranks, const std::vector<std::string>& hosts) {
-  return {Errc::unavailable, name_with_hosts(ranks, hosts) + " ended before the others",
-          "look at the output of these ranks"};
-}
-
 Result<std::vector<std::string>> by_rank(const Gathered& gathered, int size) {
   if (!gathered.problem.empty())
     return fail(Error{Errc::unavailable, gathered.problem, gathered.hint});

@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0)
     return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data + 1), size - 1);
-  switch (data[0] % 6) {
+  switch (data[0] % 7) {
   case 0:
     (void)fuzz::packed_again<launch::Challenge>(bytes);
     break;
@@ -29,6 +29,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)fuzz::packed_again<launch::Place>(bytes);
     break;
   case 4:
+    (void)fuzz::packed_again<launch::Assembled>(bytes);
+    break;
+  case 5:
     (void)fuzz::packed_again<launch::ClockTurn>(bytes);
     break;
   default:

@@ -1,16 +1,18 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "loopback.h"
+
 #include "launch/supervisor/fleet.h"
 #include "launch/supervisor/frame_socket.h"
 #include "launch/supervisor/launcher.h"
-#include "launch/supervisor/tree_mail.h"
+#include "launch/supervisor/tcp_frames.h"
 #include "support/catch.h"
 #include "wire/packing.h"
 
 #include <future>
+#include <linux/tcp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <thread>
 
@@ -19,33 +21,40 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// As tcp_join.cpp has them.
-struct Challenge {
-  std::string protocol, nonce;
-};
-NCCLPROBE_FIELDS(Challenge, protocol, nonce)
-struct Welcome {
-  std::string problem, proof;
-};
-NCCLPROBE_FIELDS(Welcome, problem, proof)
+// What rank 1 of two sees of a rank 0 that does what the test says.
+struct RankZero {
+  test_launch::Listener listener = test_launch::listen_on_loopback();
+  launch::EnvJob job;
+  std::optional<launch::FrameSocket> socket{};
 
-struct Listener {
-  base::Fd socket;
-  int port = 0;
+  RankZero() {
+    job.rank = 1;
+    job.size = 2;
+    job.address = "127.0.0.1";
+    job.port = listener.port;
+  }
+  auto start_rank_1() {
+    return std::async(std::launch::async, [this] { return launch::make_tcp_fleet(job); });
+  }
+  void challenge(const std::string& protocol) {
+    socket.emplace(base::Fd(::accept(listener.socket.get(), nullptr, nullptr)));
+    socket->enqueue(
+        {launch::FrameKind::challenge, 0, 0, wire::pack(launch::Challenge{protocol, "nonce"})});
+    REQUIRE(socket->flush());
+  }
+  void hear_hello() {
+    std::optional<launch::Frame> hello;
+    for (int i = 0; i < 1000 && !hello; ++i) {
+      REQUIRE(socket->receive());
+      hello = socket->next();
+      std::this_thread::sleep_for(5ms);
+    }
+    REQUIRE(hello);
+  }
+  void welcome() {
+    socket->enqueue({launch::FrameKind::welcome, 0, 1, wire::pack(launch::Welcome{})});
+  }
 };
-Listener listen_on_loopback() {
-  Listener out{base::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), 0};
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  auto* any = reinterpret_cast<sockaddr*>(&address);
-  socklen_t size = sizeof address;
-  REQUIRE(::bind(out.socket.get(), any, size) == 0);
-  REQUIRE(::listen(out.socket.get(), 1) == 0);
-  REQUIRE(::getsockname(out.socket.get(), any, &size) == 0);
-  out.port = ntohs(address.sin_port);
-  return out;
-}
 
 void hold_back(const launch::FrameSocket& socket, bool whether) {
   const int value = whether ? 1 : 0;
@@ -55,35 +64,48 @@ void hold_back(const launch::FrameSocket& socket, bool whether) {
 } // namespace
 
 TEST_CASE("what rank 0 sends in one piece with the welcome is heard at once") {
-  const Listener listener = listen_on_loopback();
-  launch::EnvJob job;
-  job.rank = 1;
-  job.size = 2;
-  job.address = "127.0.0.1";
-  job.port = listener.port;
-  auto rank_1 = std::async(std::launch::async, [&job] { return launch::make_tcp_fleet(job); });
+  RankZero rank_0;
+  auto rank_1 = rank_0.start_rank_1();
 
-  launch::FrameSocket rank_0(base::Fd(::accept(listener.socket.get(), nullptr, nullptr)));
-  rank_0.enqueue({launch::FrameKind::challenge, 0, 0,
-                  wire::pack(Challenge{"ncclprobe supervisors 1", "nonce"})});
-  REQUIRE(rank_0.flush());
-  std::optional<launch::Frame> hello;
-  for (int i = 0; i < 1000 && !hello; ++i) {
-    REQUIRE(rank_0.receive());
-    hello = rank_0.next();
-    std::this_thread::sleep_for(5ms);
-  }
-  REQUIRE(hello);
-  hold_back(rank_0, true);
-  rank_0.enqueue({launch::FrameKind::welcome, 0, 1, wire::pack(Welcome{})});
-  const launch::DownBundle answer{
-      {{1, 1, 0, {}, wire::pack(launch::Gathered{"rank 0 gives up", "", {}})}}};
-  rank_0.enqueue({launch::FrameKind::message, 0, 1, launch::encode_mail(answer)});
-  REQUIRE(rank_0.flush());
-  hold_back(rank_0, false);
+  rank_0.challenge("ncclprobe supervisors 2");
+  rank_0.hear_hello();
+  hold_back(*rank_0.socket, true);
+  rank_0.welcome();
+  rank_0.socket->enqueue({launch::FrameKind::assembled, 0, 1,
+                          wire::pack(launch::Assembled{"rank 0 gives up", "", "", 0})});
+  REQUIRE(rank_0.socket->flush());
+  hold_back(*rank_0.socket, false);
 
   const auto fleet = rank_1.get();
-
   REQUIRE(!fleet);
   CHECK(fleet.error().message == "rank 0 gives up");
+}
+
+TEST_CASE("a rank that has joined names rank 0 if that ends before all have joined") {
+  RankZero rank_0;
+  auto rank_1 = rank_0.start_rank_1();
+
+  rank_0.challenge("ncclprobe supervisors 2");
+  rank_0.hear_hello();
+  rank_0.welcome();
+  REQUIRE(rank_0.socket->flush());
+  rank_0.socket.reset();
+
+  const auto fleet = rank_1.get();
+  REQUIRE(!fleet);
+  CHECK(fleet.error().message == "rank 0 ended before the others");
+}
+
+TEST_CASE("a rank does not join a rank 0 of another version") {
+  RankZero rank_0;
+  rank_0.job.join_patience = 1s;
+  auto rank_1 = rank_0.start_rank_1();
+
+  rank_0.challenge("ncclprobe supervisors 1");
+
+  const auto fleet = rank_1.get();
+  REQUIRE(!fleet);
+  CHECK(fleet.error().message.ends_with("the listener is not an ncclprobe of this version"));
+  (void)rank_0.socket->receive();
+  CHECK(!rank_0.socket->next()); // it does not say who it is
 }

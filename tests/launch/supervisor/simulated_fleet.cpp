@@ -26,9 +26,11 @@ void SimulatedLinks::send(int to, const Bytes& bytes) {
   if (dead)
     return;
   ++counts.sent;
+  counts.bytes += std::ssize(*bytes);
   if (other.dead)
     return;
   ++other.counts.received;
+  other.counts.bytes += std::ssize(*bytes);
   other.arrived.emplace_back(rank(), bytes);
   if (to != 0)
     fleet_.to_run_.push_back(to);

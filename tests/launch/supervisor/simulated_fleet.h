@@ -36,7 +36,7 @@ public:
   using TreeFleet::leader_has_all;
 
   struct Counts {
-    std::int64_t sent = 0, received = 0;
+    std::int64_t sent = 0, received = 0, bytes = 0;
   };
   Counts counts;
   bool dead = false;

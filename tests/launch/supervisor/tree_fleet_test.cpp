@@ -6,8 +6,10 @@
 #include "trial_lab.h"
 
 #include "launch/supervisor/supervisor.h"
+#include "launch/supervisor/tcp_frames.h"
 #include "support/catch.h"
 #include "support/scratch_folder.h"
+#include "wire/packing.h"
 
 #include <cstdio>
 #include <tuple>
@@ -60,6 +62,21 @@ Cost cost_of_trial(int ranks, int fan_out, int samples, int cells = 1,
   CHECK(std::ranges::all_of(samples_of, [&](auto all) { return all == samples * ranks; }));
   supervisor.release();
   return cost;
+}
+
+constexpr int k_ranks_of_host = 8;
+
+// At the leader, when the ranks of a job without MPI say where they are.
+test_launch::SimulatedLinks::Counts cost_of_first_gather(int ranks) {
+  SimulatedFleet fleet(ranks, k_fan_out);
+  fleet.follow = false;
+  for (int rank = ranks - 1; rank >= 0; --rank)
+    fleet.at(rank).begin_gather(
+        wire::pack(Place{fmt::format("node{:05}", rank / k_ranks_of_host), false}));
+  while (!fleet.leader().leader_has_all(1))
+    (void)fleet.leader().poll();
+  fleet.leader().end_gather(1, std::nullopt);
+  return fleet.leader().counts;
 }
 
 } // namespace
@@ -162,6 +179,14 @@ TEST_CASE("a gather takes few messages, and each rank's bytes arrive") {
     }
     CHECK(same == (size - 1 + step - 1) / step);
     CHECK(fleet.most_messages() <= 2 * (k_fan_out + 1));
+  }
+}
+
+TEST_CASE("the names of all hosts reach the leader through the tree, once for each host") {
+  for (int ranks : {64, 4096}) {
+    const auto leader = cost_of_first_gather(ranks);
+    CHECK(leader.sent + leader.received <= 2 * k_fan_out);
+    CHECK(leader.bytes <= (1 + k_fan_out) * ranks / k_ranks_of_host * 40 + 1000);
   }
 }
 
@@ -302,6 +327,16 @@ TEST_CASE("what many groups exchange shares messages") {
     CHECK(record.outcome.ok());
     CHECK(fleet.most_messages() <= k_kinds_of_trial * (k_fan_out + 1) * 2);
     supervisor.release();
+  }
+}
+
+// The last columns of the table of joining in docs/several-hosts.md.
+TEST_CASE("the cost of the first gather by the number of ranks", "[.join]") {
+  for (int ranks : {64, 1024, 4096, 16'384}) {
+    const auto leader = cost_of_first_gather(ranks);
+    std::printf("| %d | %lld | %lld |\n", ranks,
+                static_cast<long long>(leader.sent + leader.received),
+                static_cast<long long>(leader.bytes));
   }
 }
 
