@@ -105,6 +105,7 @@ Result<std::vector<std::string>> TreeFleet::gather_here(int gather,
     std::set<int> ended;
     std::ranges::set_intersection(missing, lost(), std::inserter(ended, ended.end()));
     problem = ended.empty() ? no_answer(missing, hosts_, patience, network()) : gone(ended, hosts_);
+    bypass(RankSet::of(ended)); // those below them need the answer too
   }
   const Gathered answer = end_gather(gather, problem);
   // Those that are missing are not waited for: whoever hears of the problem ends, and its launcher

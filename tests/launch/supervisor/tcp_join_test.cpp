@@ -197,6 +197,32 @@ TEST_CASE("a process of another version is refused with the reason") {
   CHECK(rank_0.get());
 }
 
+TEST_CASE("a rank that is lost once all have joined is named by all others") {
+  const launch::EnvJob job = job_on_loopback(12, "");
+  constexpr int k_lost = 3; // rank 4 is below it
+  std::vector<std::future<Result<std::unique_ptr<launch::Fleet>>>> others;
+  for (int rank = 0; rank < job.size; ++rank)
+    if (rank != k_lost)
+      others.push_back(std::async(std::launch::async, [job, rank] {
+        launch::EnvJob own = job;
+        own.rank = rank;
+        return launch::make_tcp_fleet(own);
+      }));
+
+  {
+    Stranger lost(job);
+    lost.say_hello("ncclprobe supervisors 2", k_lost);
+    CHECK(wire::unpack<launch::Welcome>(lost.hear()).problem == "");
+    CHECK(wire::unpack<launch::Assembled>(lost.hear()).problem == "");
+  }
+
+  for (auto& other : others) {
+    const auto fleet = other.get();
+    REQUIRE(!fleet);
+    CHECK(fleet.error().message == "rank 3 ended before the others");
+  }
+}
+
 // The first columns of the table of joining in docs/several-hosts.md.
 TEST_CASE("the cost of joining by the number of ranks", "[.join]") {
   for (int size : {64, 1024, 4096}) {
