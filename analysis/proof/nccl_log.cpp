@@ -146,6 +146,17 @@ void read_estimate(std::string_view words, NcclLog& log) {
     log.expected_us.emplace(*cell, *time_us);
 }
 
+void read_domains(std::string_view words, NcclLog& log) {
+  const auto ranks = number_at<int>(after(words, "ncclprobe: communicator nRanks "));
+  const auto nodes = number_at<int>(after(words, " nNodes "));
+  const std::string_view rest = after(words, " nvlDomains ");
+  const auto domains = number_at<int>(rest);
+  const auto least = number_at<int>(after(rest, " of "));
+  const auto most = number_at<int>(after(rest, " to "));
+  if (ranks && nodes && domains && least && most)
+    log.domains.push_back({*ranks, *nodes, *domains, *least, *most});
+}
+
 } // namespace
 
 std::optional<ConnectionLine> read_connection(std::string_view words) {
@@ -184,6 +195,7 @@ NcclLog read_nccl_log(std::string_view text) {
     read_connection(words, log);
     read_network(words, log);
     read_estimate(words, log);
+    read_domains(words, log);
     tuning.read(words);
     bool known = std::ranges::find(log.interventions, words) != log.interventions.end();
     if (is_intervention(words) && !known)

@@ -49,6 +49,16 @@ struct ConnectionLine {
 // The text of a line, without host, process and device.
 std::optional<ConnectionLine> read_connection(std::string_view words);
 
+// "ncclprobe: communicator nRanks 8 nNodes 1 nvlDomains 1 of 8 to 8 ranks", of our own tuner: how
+// the ranks of a communicator share NVLink domains.
+struct DomainsLine {
+  int ranks = 0;
+  int nodes = 0;
+  int domains = 0;
+  int least_ranks = 0; // in one domain
+  int most_ranks = 0;
+};
+
 struct NcclLog {
   std::vector<SettingLine> settings; // first reading of each name
   std::vector<ChoiceLine> choices;
@@ -61,6 +71,7 @@ struct NcclLog {
   std::vector<std::string> interfaces;     // its interfaces: "eth0", "mlx5_0:1/IB"
   std::vector<std::string> network_lines;  // lines that list the networks
   std::vector<TuningTable> tables;         // of communicators, in the order of their creation
+  std::vector<DomainsLine> domains;        // of communicators
   std::map<int, double>
       expected_us;        // by cell: the estimate of ncclGroupSimulateEnd, from our own lines
   bool has_words = false; // there is a log at all

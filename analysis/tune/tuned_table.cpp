@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <tuple>
 
@@ -77,6 +78,21 @@ std::optional<tuning::Estimate> estimate_of(const tuning::Row& row, const Tuning
   return std::nullopt;
 }
 
+// Communicators of the row's size may differ in this; the row is then for any.
+std::optional<tuning::NvlinkDomains> domains_of(const tuning::Row& row,
+                                                const std::vector<DomainsLine>& lines) {
+  std::optional<tuning::NvlinkDomains> domains;
+  for (const DomainsLine& line : lines) {
+    if (line.ranks != row.ranks || line.nodes != row.nodes)
+      continue;
+    const tuning::NvlinkDomains one{line.domains, line.least_ranks, line.most_ranks};
+    if (domains && *domains != one)
+      return std::nullopt;
+    domains = one;
+  }
+  return domains;
+}
+
 struct Measured {
   model::Collective collective;
   int split;
@@ -114,10 +130,14 @@ std::vector<tuning::Row> tuned_rows(const search::Space& space, const search::Ou
 
 void complete_rows(std::vector<tuning::Row>& rows, const model::TrialRecord& companion) {
   std::vector<TuningTable> tables;
-  for (const model::Evidence& evidence : companion.evidence)
-    for (TuningTable& table : read_nccl_log(evidence.log).tables)
-      tables.push_back(std::move(table));
-  for (tuning::Row& row : rows)
+  std::vector<DomainsLine> domains;
+  for (const model::Evidence& evidence : companion.evidence) {
+    NcclLog log = read_nccl_log(evidence.log);
+    std::ranges::move(log.tables, std::back_inserter(tables));
+    std::ranges::move(log.domains, std::back_inserter(domains));
+  }
+  for (tuning::Row& row : rows) {
+    row.domains = domains_of(row, domains);
     for (const TuningTable& table : tables)
       if (table.ranks == row.ranks && table.nodes == row.nodes) {
         if (table.channels > 0)
@@ -125,6 +145,7 @@ void complete_rows(std::vector<tuning::Row>& rows, const model::TrialRecord& com
         if (!row.estimate)
           row.estimate = estimate_of(row, table);
       }
+  }
 }
 
 } // namespace ncclprobe::analysis::tune

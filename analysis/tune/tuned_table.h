@@ -29,7 +29,9 @@ std::vector<tuning::Row> tuned_rows(const search::Space& space, const search::Ou
 // Completes the rows by the log of a process with the same settings. A row asks for at most the
 // channels that its communicator has: NCCL would silently take no more. It gets NCCL's own
 // estimates by the table in the log, unless the log has none for its communicator, and none for
-// all_reduce over several nodes: there NCCL corrects the table by figures that it does not log.
+// all_reduce over several nodes: there NCCL corrects the table by figures that it does not log. It
+// gets the NVLink domains that NCCL gave the worker's tuner, unless communicators of its ranks and
+// nodes differ in them.
 void complete_rows(std::vector<tuning::Row>& rows, const model::TrialRecord& companion);
 
 } // namespace ncclprobe::analysis::tune

@@ -137,7 +137,7 @@ constexpr FindingKind k_no_communicator{
     "no_communicator", Severity::warning,
     "{job_ranks} ranks on {job_nodes} nodes have no communicator of {ranks} ranks on {nodes}"};
 constexpr FindingKind k_no_call{"no_call", Severity::note,
-                                "no call had these sizes and numbers of ranks"};
+                                "no call had these sizes on such a communicator"};
 
 Why why_excluded(const tuning::Choice& choice, std::string_view function,
                  const Variables& variables) {

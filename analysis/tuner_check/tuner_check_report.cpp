@@ -35,9 +35,14 @@ TableOf<RowCheck> rows_table(std::vector<RowCheck> checks) {
       .titled("to", {Unit::size});
   table.add("ranks", [](const RowCheck& check) { return check.row.ranks; }).titled("ranks");
   table.add("nodes", [](const RowCheck& check) { return check.row.nodes; }).titled("nodes");
-  table.add("nvlink_domains", [](const RowCheck& check) {
-    return check.row.domains ? Value(to_text(*check.row.domains)) : Value();
-  });
+  table
+      .add("nvlink_domains",
+           [](const RowCheck& check) {
+             return check.row.domains ? Value(to_text(*check.row.domains)) : Value();
+           })
+      .titled("NVLink domains")
+      .left()
+      .if_any();
   table.add("algorithm", of_choice(&tuning::Choice::algorithm)).titled("algorithm").left();
   table.add("protocol", of_choice(&tuning::Choice::protocol)).titled("protocol").left();
   table

@@ -56,6 +56,8 @@ std::vector<std::string> NcclBackend::words() const {
   std::vector<std::string> all;
   for (const std::string& remark : products_->remarks())
     all.push_back("ncclprobe: " + remark);
+  for (const std::string& line : plugin::communicator_lines())
+    all.push_back("ncclprobe: " + line);
   return all;
 }
 

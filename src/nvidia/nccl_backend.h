@@ -45,7 +45,8 @@ public:
   std::int64_t now_ns() override;
   std::optional<std::uint64_t> memory_used(int index) override;
   std::unique_ptr<backend::Tracer> start_trace(const backend::TraceRequest& request) override;
-  // Products that are slow on tensor cores.
+  // Products that are slow on tensor cores, and the shapes of communicators, if NCCL has loaded the
+  // tuner in this process.
   std::vector<std::string> words() const override;
   // NCCL, NVML if present, and cuBLASLt after the first product.
   std::vector<model::Library> libraries() const override;

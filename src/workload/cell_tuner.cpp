@@ -12,13 +12,17 @@ constexpr const char* k_tuner_variable = "NCCL_TUNER_PLUGIN";
 
 } // namespace
 
-void ask_for_tuner(model::TrialSpec& trial, const std::map<std::string, std::string>& environment) {
+void add_tuner(model::TrialSpec& trial, const std::map<std::string, std::string>& environment) {
   const auto& own = trial.process.common;
   if (trial.backend == "nvidia" && !environment.contains(k_tuner_variable) &&
-      std::ranges::find(own, k_tuner_variable, &model::Setting::name) == own.end() &&
-      std::ranges::any_of(trial.cells,
-                          [](const model::Cell& cell) { return !cell.settings.empty(); }))
+      std::ranges::find(own, k_tuner_variable, &model::Setting::name) == own.end())
     trial.instruments.push_back({k_tuner_variable, "STATIC_PLUGIN"});
+}
+
+void ask_for_tuner(model::TrialSpec& trial, const std::map<std::string, std::string>& environment) {
+  if (std::ranges::any_of(trial.cells,
+                          [](const model::Cell& cell) { return !cell.settings.empty(); }))
+    add_tuner(trial, environment);
 }
 
 } // namespace ncclprobe::workload

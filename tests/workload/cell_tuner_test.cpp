@@ -25,3 +25,13 @@ TEST_CASE("only trials whose cells have settings ask the worker's tuner") {
   CHECK_FALSE(asks("nvidia", true, {{"NCCL_TUNER_PLUGIN", "none"}}));
   CHECK_FALSE(asks("nvidia", true, {}, {{"NCCL_TUNER_PLUGIN", "/opt/libother.so"}}));
 }
+
+TEST_CASE("a trial without settings of cells gets the worker's tuner only to learn the shapes") {
+  model::TrialSpec trial;
+  trial.backend = "nvidia";
+  workload::add_tuner(trial, {{"NCCL_TUNER_PLUGIN", "none"}});
+  CHECK(trial.instruments.empty());
+
+  workload::add_tuner(trial, {});
+  CHECK(trial.instruments == std::vector<model::Setting>{{"NCCL_TUNER_PLUGIN", "STATIC_PLUGIN"}});
+}

@@ -17,6 +17,7 @@
 #include "base/exit_code.h"
 #include "launch/cli/common/command_end.h"
 #include "launch/cli/common/result_folder.h"
+#include "workload/cell_tuner.h"
 #include "workload/companions.h"
 
 #include <algorithm>
@@ -194,10 +195,14 @@ std::vector<model::TrialSpec> TuneJob::companions_of(const std::vector<Candidate
   std::vector<model::TrialSpec> specs;
   if (!workload::wants_companions(workload::Proof::automatic, session_.backend.name))
     return specs;
+  const bool can_have_rows =
+      std::ranges::any_of(tuning_.space.parameters, &analysis::search::Parameter::in_process);
   for (const Candidate& one : candidates) {
     companion_of_.insert_or_assign(next_id_, one);
     specs.push_back(trials_->delivered(settings_of(settings_, one), next_id_++));
     workload::make_companion(specs.back(), request_.environment);
+    if (can_have_rows)
+      workload::add_tuner(specs.back(), request_.environment);
   }
   return specs;
 }

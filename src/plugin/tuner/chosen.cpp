@@ -21,6 +21,7 @@ namespace ncclprobe::plugin {
 namespace {
 
 constexpr std::size_t k_most_offers = 64;
+constexpr std::size_t k_most_lines = 64;
 constexpr std::size_t k_most_costs = 7 * 3; // all algorithms and protocols
 
 struct RecordedOffer {
@@ -49,6 +50,8 @@ std::atomic<std::uint64_t> latest_call{0};
 std::mutex offers_lock;
 std::array<RecordedOffer, k_most_offers> recorded_offers;
 std::size_t offers_used = 0;
+std::mutex lines_lock;
+std::vector<std::string> lines_of_communicators;
 
 struct TunedCommunicator {
   int ranks = 0;
@@ -109,6 +112,18 @@ Offer offer_of(const RecordedOffer& recorded) {
            static_cast<double>(recorded.costs[at])});
   std::ranges::stable_sort(offer.possible, {}, &Offer::Cost::us);
   return offer;
+}
+
+void record_shape(const tuning::Shape& shape) {
+  if (!shape.domains)
+    return;
+  std::string line = fmt::format("communicator nRanks {} nNodes {} nvlDomains {} of {} to {} ranks",
+                                 shape.ranks, shape.nodes, shape.domains->count,
+                                 shape.domains->least_ranks, shape.domains->most_ranks);
+  std::lock_guard guard(lines_lock);
+  if (lines_of_communicators.size() < k_most_lines &&
+      std::ranges::find(lines_of_communicators, line) == lines_of_communicators.end())
+    lines_of_communicators.push_back(std::move(line));
 }
 
 // As NCCL's variables do, it ignores case.
@@ -189,6 +204,11 @@ std::string why_not_applied() {
   return "";
 }
 
+std::vector<std::string> communicator_lines() {
+  std::lock_guard guard(lines_lock);
+  return lines_of_communicators;
+}
+
 int tuner_interface() {
   return interface_in_use;
 }
@@ -197,6 +217,7 @@ int tuner_interface() {
 
 void* open_tuned_communicator(int interface, const tuning::Shape& shape, tuner_abi::Logger) {
   interface_in_use = interface;
+  record_shape(shape);
   return new TunedCommunicator{shape.ranks};
 }
 

@@ -53,6 +53,10 @@ std::vector<Offer> offers();
 // offers no Tree with LL128 for all_reduce of 1024 bytes on 8 ranks; it offers Ring with LL, ...".
 std::string why_not_applied();
 
+// A line for the evidence about each shape of communicators whose NVLink domains NCCL gave (since
+// interface 5), at most 64: "communicator nRanks 8 nNodes 1 nvlDomains 1 of 8 to 8 ranks".
+std::vector<std::string> communicator_lines();
+
 // Version of the interface that NCCL uses; 0 if it has not called yet.
 int tuner_interface();
 

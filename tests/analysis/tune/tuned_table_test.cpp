@@ -130,3 +130,25 @@ TEST_CASE("rows get the estimates and the limit of channels that NCCL logs") {
   CHECK_FALSE(rows[0].estimate); // corrected by what is not in the log
   CHECK(rows[1].estimate);
 }
+
+TEST_CASE("rows are for the NVLink domains in which they were measured") {
+  tuning::Row row;
+  row.ranks = 8;
+  row.nodes = 2;
+  std::vector<tuning::Row> rows{row, row};
+  rows[1].ranks = 4;
+  model::TrialRecord companion;
+  companion.evidence = {{.log = "ncclprobe: communicator nRanks 8 nNodes 2 nvlDomains 2 of 3 to 5 "
+                                "ranks\n"
+                                "ncclprobe: communicator nRanks 4 nNodes 1 nvlDomains 1 of 4 to 4 "
+                                "ranks\n"}};
+  companion.evidence.push_back(companion.evidence.front()); // of another rank
+  complete_rows(rows, companion);
+  CHECK(rows[0].domains == tuning::NvlinkDomains{2, 3, 5});
+  CHECK_FALSE(rows[1].domains); // on one node, unlike the row
+
+  companion.evidence[1].log = "ncclprobe: communicator nRanks 8 nNodes 2 nvlDomains 1 of 8 to 8 "
+                              "ranks\n";
+  complete_rows(rows, companion);
+  CHECK_FALSE(rows[0].domains); // such communicators differ
+}

@@ -7,6 +7,7 @@
 #include "support/catch.h"
 #include "support/error_of.h"
 
+#include <algorithm>
 #include <atomic>
 #include <dlfcn.h>
 #include <stdexcept>
@@ -229,4 +230,20 @@ TEST_CASE("an old NCCL without the chosen algorithm keeps its own") {
   CHECK(costs[0][0] == 1);
   sixth.finalize(context);
   choose({});
+}
+
+TEST_CASE("the NVLink domains that NCCL gives are told once for each shape of communicators") {
+  Communicator first, same;
+  auto has = [](const char* line) {
+    const auto lines = communicator_lines();
+    return std::count(lines.begin(), lines.end(), line);
+  };
+  CHECK(has("communicator nRanks 8 nNodes 1 nvlDomains 1 of 8 to 8 ranks") == 1);
+
+  auto& old = tuner<ncclTuner_v4_t>("ncclTunerPlugin_v4"); // gives no domains
+  void* context = nullptr;
+  const std::size_t before = communicator_lines().size();
+  REQUIRE(old.init(24, 3, nullptr, &context) == 0);
+  old.destroy(context);
+  CHECK(communicator_lines().size() == before);
 }
