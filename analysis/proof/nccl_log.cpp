@@ -3,6 +3,8 @@
 
 #include "analysis/proof/nccl_log.h"
 
+#include "base/similar_words.h"
+
 #include <algorithm>
 #include <charconv>
 
@@ -171,6 +173,11 @@ std::optional<ConnectionLine> read_connection(std::string_view words) {
   line.transport = word_at(transport);
   line.receiver = ends.find(" [receive] ") != std::string_view::npos;
   return line;
+}
+
+bool is_logged_as(std::string_view word, std::string logged) {
+  std::erase(logged, '_');
+  return base::same_word(word, logged);
 }
 
 const SettingLine* NcclLog::setting(std::string_view name) const {

@@ -59,6 +59,10 @@ struct DomainsLine {
   int most_ranks = 0;
 };
 
+// Whether the log's name of an algorithm or a protocol is that of the settings. The log says
+// NVLS_TREE for NVLSTree.
+bool is_logged_as(std::string_view word, std::string logged);
+
 struct NcclLog {
   std::vector<SettingLine> settings; // first reading of each name
   std::vector<ChoiceLine> choices;

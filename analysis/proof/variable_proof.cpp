@@ -4,7 +4,6 @@
 #include "analysis/proof/variable_proof.h"
 
 #include "analysis/proof/proof_reasons.h"
-#include "base/similar_words.h"
 #include "base/stored_variables.h"
 #include "workload/nccl_names.h"
 #include "workload/nccl_selection.h"
@@ -60,12 +59,6 @@ std::string plugin_line(const NcclLog& log, std::string_view kind) {
     if (line.starts_with(kind))
       return line;
   return "";
-}
-
-// NCCL's log says NVLS_TREE for NVLSTree.
-bool is_logged_as(std::string_view word, std::string logged) {
-  std::erase(logged, '_');
-  return base::same_word(word, logged);
 }
 
 // The log's evidence about a value that it mentions.

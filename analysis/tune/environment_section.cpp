@@ -139,7 +139,7 @@ TablePtr environment_table(const Tuning& tuning) {
       .interval()
       .if_any();
   table
-      .add("why",
+      .add("why_effect",
            [](const VariableRow& row) {
              return row.effect == EnvironmentEffect::needed
                         ? "without it: " + analysis::in_words(row.outcome)

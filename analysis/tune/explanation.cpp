@@ -102,6 +102,20 @@ std::vector<CandidateChoices> choices_of(const std::vector<model::TrialRecord>& 
   return choices;
 }
 
+std::vector<IneffectiveSetting>
+ineffective_settings(const std::vector<model::TrialRecord>& companions,
+                     const std::vector<search::Candidate>& candidates) {
+  model::Run run;
+  run.trials = companions;
+  const std::vector<SettingProof> proofs = setting_proofs(run);
+  std::vector<IneffectiveSetting> all;
+  for (std::size_t i = 0; i < std::min(proofs.size(), candidates.size()); ++i)
+    for (const VariableProof& one : proofs[i].variables)
+      if (one.effect != Effect::took_effect && one.effect != Effect::not_known)
+        all.push_back({candidates[i], one.setting, one.effect, one.reason});
+  return all;
+}
+
 std::vector<search::Candidate> clear_losers(const search::Outcome& outcome, double min_gain) {
   std::vector<const search::Reason*> slower;
   for (const search::Reason& one : outcome.reasons)

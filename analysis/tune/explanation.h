@@ -69,6 +69,19 @@ std::vector<CandidateChoices> choices_of(const std::vector<model::TrialRecord>& 
                                          const std::vector<search::Candidate>& candidates,
                                          const std::vector<model::CellLabel>& targets);
 
+// A setting of a candidate that the library did not follow.
+struct IneffectiveSetting {
+  search::Candidate candidate;
+  model::Setting setting;
+  Effect effect = Effect::ignored;
+  Why reason;
+};
+
+// `companions` ran these candidates, in that order.
+std::vector<IneffectiveSetting>
+ineffective_settings(const std::vector<model::TrialRecord>& companions,
+                     const std::vector<search::Candidate>& candidates);
+
 // Values of process parameters that, alone, made all targets together slower by more than
 // `min_gain`: the slowest k_most_losers, the slowest first.
 inline constexpr std::size_t k_most_losers = 2;

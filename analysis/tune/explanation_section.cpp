@@ -111,7 +111,7 @@ TablePtr change_table(const Tuning& tuning) {
   table.add("processes", [](Row row) { return row.gain->processes; })
       .titled("processes")
       .dispensable(1);
-  table.add("left_out", [](Row row) { return row.left_out; });
+  table.add("without_effect", [](Row row) { return row.left_out; });
   table.show_left("result", [](Row row) { return row.left_out ? "left out: no effect" : "kept"; });
   return table.table();
 }
@@ -141,6 +141,38 @@ TablePtr choices_table(const Tuning& tuning) {
   table.show_left(
       "with them", [](Get row) { return words_of(row.otherwise); }, 32);
   table.add("same", [](Get row) { return row.by_default == row.otherwise; });
+  return table.table();
+}
+
+TablePtr in_process_table(const Tuning& tuning) {
+  TableOf<InProcessCheck> table(tuning.in_process);
+  using Check = const InProcessCheck&;
+  table.add("target", [space = tuning.space](Check one) { return space.targets[one.target].name; })
+      .titled("target")
+      .left(30);
+  table.add("settings", &InProcessCheck::settings).titled("settings").left(32);
+  table
+      .add("speed_ratio",
+           [](Check one) {
+             return one.ratio ? std::optional(six_digits(one.ratio->ratio)) : std::nullopt;
+           })
+      .titled("in process / fresh", {Unit::ratio, 3});
+  table
+      .add("interval",
+           [](Check one) { return one.ratio ? interval_value(one.ratio->interval) : Value(); })
+      .titled("interval", {Unit::fixed, 3})
+      .interval();
+  table.add("in_process_processes", &InProcessCheck::in_process_processes);
+  table.add("fresh_processes", &InProcessCheck::fresh_processes);
+  table.add("differs", &InProcessCheck::differs);
+  table.show_left("differ", [](Check one) {
+    return !one.ratio ? "too few processes" : one.differs ? "yes" : "not shown";
+  });
+  add_why(table, "why_different", &InProcessCheck::reason);
+  table
+      .show_left(
+          "why", [](Check one) { return one.reason ? Value(in_words(one.reason)) : Value(); }, 40)
+      .if_any();
   return table.table();
 }
 

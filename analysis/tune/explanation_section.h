@@ -15,6 +15,10 @@ TablePtr change_table(const Tuning& tuning);
 // are known, as delivered and with each candidate of Tuning::choices.
 TablePtr choices_table(const Tuning& tuning);
 
+// Whether in-process settings were as fast in fresh processes, as delivered, as within a process of
+// the search. In JSON: "in_process".
+TablePtr in_process_table(const Tuning& tuning);
+
 // Where the time of each training step went: a row for the default, one for the delivery, and one
 // for the difference. In ns.
 TablePtr step_parts_table(const Tuning& tuning);

@@ -4,8 +4,10 @@
 
 #include "analysis/search/trial.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace ncclprobe::analysis::tune {
 
@@ -19,6 +21,12 @@ enum class TrialRole {
   companion, // untimed, with the library's log
 };
 
+// How a cell failed.
+struct FailedCell {
+  std::size_t cell = 0; // index in TrialRequest::cells
+  model::Outcome outcome;
+};
+
 // A trial that ran.
 struct RanTrial {
   std::string file; // run file in the folder
@@ -28,6 +36,7 @@ struct RanTrial {
   std::string settings;         // of its processes; "default" if none
   int cells = 0;
   model::Outcome outcome;
+  std::vector<FailedCell> failed; // not those that were not reached
   double seconds = 0;
   std::uint64_t throttle_reasons = 0; // of all cells (analysis/results/cell_readings.h)
 };

@@ -65,7 +65,7 @@ TablePtr parameter_table(const Tuning& tuning) {
   table.show_left("takes effect", [](Row row) {
     return row.parameter->in_process ? "in process" : "in fresh processes";
   });
-  table.add("why", [](Row row) { return *row.why; }).titled("why").left(40);
+  table.add("why_tried", [](Row row) { return *row.why; }).titled("why").left(40);
   return table.table();
 }
 

@@ -105,7 +105,7 @@ TablePtr trial_table(const Tuning& tuning) {
   table.add("cause", [](Row row) {
     return has_request(row) ? std::optional(row.trial->request.cause) : std::nullopt;
   });
-  table.add("why", why);
+  table.add("why_run", why);
   table.add("settings", [](Row row) { return row.trial->settings; });
   table.add("candidates", candidates_of).nested();
   table.add("cells", [](Row row) { return row.trial->cells; });

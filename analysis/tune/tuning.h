@@ -5,6 +5,7 @@
 #include "analysis/search/forecast.h"
 #include "analysis/search/search.h"
 #include "analysis/tune/explanation.h"
+#include "analysis/tune/in_process_check.h"
 #include "analysis/tune/proof_of_delivery.h"
 #include "analysis/tune/ran_trial.h"
 #include "model/trial.h"
@@ -38,11 +39,13 @@ struct Tuning {
 
   // To all ranks; none: keep the defaults. base::k_value_unset removes a variable.
   std::vector<model::Setting> delivered;
-  std::vector<model::Setting> variables; // those of them that the environment can hold
-  std::optional<DeliveryProof> proof;    // of them
-  std::vector<Explanation> explanations; // of the targets; empty without a proof
+  std::vector<model::Setting> variables;  // those of them that the environment can hold
+  std::optional<DeliveryProof> proof;     // of them
+  std::vector<Explanation> explanations;  // of the targets; empty without a proof
+  std::vector<InProcessCheck> in_process; // of targets with in-process settings of their own
   // Of the default, then of candidates that clearly lost, if companions of the search show it.
   std::vector<CandidateChoices> choices;
+  std::vector<IneffectiveSetting> ineffective; // by these companions
   std::filesystem::path folder;
   std::vector<std::string> files; // in it
 };

@@ -11,6 +11,7 @@
 #include "analysis/tune/disturbance_section.h"
 #include "analysis/tune/environment_section.h"
 #include "analysis/tune/explanation_section.h"
+#include "analysis/tune/failure_table.h"
 #include "analysis/tune/space_section.h"
 #include "analysis/tune/trial_table.h"
 #include "base/stored_variables.h"
@@ -301,7 +302,7 @@ TablePtr candidate_table(const Tuning& tuning) {
   table.add("fate", [](Row row) { return row.reason->fate; });
   table.add("outcome", [](Row row) { return row.reason->outcome; });
   table
-      .add("why",
+      .add("result",
            [](Row row) {
              return row.reason->fate == Fate::failed ? analysis::in_words(row.reason->outcome)
                                                      : std::string(in_words(row.reason->fate));
@@ -311,7 +312,8 @@ TablePtr candidate_table(const Tuning& tuning) {
   return table.table();
 }
 
-// People see those that came far, and those that failed: the others were only slower.
+// People see those that came far. failure_table() has those that failed; the others were only
+// slower.
 bool cannot_run_here(const search::Reason& one) {
   return one.fate == Fate::failed && one.outcome == model::OutcomeKind::skipped;
 }
@@ -320,8 +322,7 @@ std::vector<std::size_t> telling_rows(const search::Outcome& outcome) {
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < outcome.reasons.size(); ++i) {
     const Fate fate = outcome.reasons[i].fate;
-    if (fate == Fate::won || fate == Fate::not_proven || fate == Fate::not_chosen ||
-        (fate == Fate::failed && !cannot_run_here(outcome.reasons[i])))
+    if (fate == Fate::won || fate == Fate::not_proven || fate == Fate::not_chosen)
       rows.push_back(i);
   }
   return rows;
@@ -330,7 +331,7 @@ std::vector<std::size_t> telling_rows(const search::Outcome& outcome) {
 Object data_of(const Tuning& tuning, const TablePtr& targets, const TablePtr& candidates) {
   const search::Outcome& outcome = tuning.outcome;
   Object data{{"schema", "ncclprobe.tuning"},
-              {"schema_version", 1},
+              {"schema_version", 2},
               {"recommended", is_recommended(tuning)},
               {"settings", without_removed(tuning.delivered)},
               {"remove", removed_variables(tuning.delivered)},
@@ -345,17 +346,19 @@ Object data_of(const Tuning& tuning, const TablePtr& targets, const TablePtr& ca
               {"disturbances", disturbance_table(tuning)},
               {"targets", targets},
               {"candidates", candidates},
+              {"failures", failure_table(tuning)},
               {"regret", choice_map(tuning)},
               {"each_change_counts", outcome.each_change_counts},
               {"changes", change_table(tuning)},
               {"choices", choices_table(tuning)},
+              {"in_process", in_process_table(tuning)},
               {"step_parts", step_parts_table(tuning)},
               {"parameters", parameter_table(tuning)},
               {"transports", tuning.transports},
               {"notes", tuning.notes},
               {"pinned", tuning.pinned},
               {"environment", environment_table(tuning)},
-              {"left_out", tuning.not_in_space},
+              {"not_in_space", tuning.not_in_space},
               {"files", tuning.files}};
   if (tuning.forecast)
     data.emplace_back("forecast", Object{{"trial_seconds", six_digits(tuning.forecast->trial_s)},
@@ -407,7 +410,9 @@ Report tuning_report(const Tuning& given) {
     Section tried{"candidates", "Candidates, and why each won or lost"};
     const auto impossible =
         static_cast<std::size_t>(std::ranges::count_if(tuning->outcome.reasons, cannot_run_here));
-    if (const std::size_t slower = candidates->rows - rows.size() - impossible; slower > 0)
+    const auto failed = static_cast<std::size_t>(
+        std::ranges::count(tuning->outcome.reasons, Fate::failed, &search::Reason::fate));
+    if (const std::size_t slower = candidates->rows - rows.size() - failed; slower > 0)
       tried.add(
           "",
           fmt::format("{} more were slower and dropped early. {} has all.", slower, k_report_file),
@@ -425,6 +430,9 @@ Report tuning_report(const Tuning& given) {
                               .value = "speed_ratio"});
     report.sections.push_back(std::move(tried));
   }
+  if (const TablePtr table = failure_table(*tuning); table->rows > 0)
+    report.sections.push_back(
+        {"failures", "Candidates that failed or had no effect, and why", {View{table}}});
   if (const TablePtr table = disturbance_table(*tuning); table->rows > 0)
     report.sections.push_back(
         {"disturbances", "Trials in which the default was disturbed", {View{table}}});
@@ -441,6 +449,9 @@ Report tuning_report(const Tuning& given) {
       why.blocks.push_back(View{table});
   if (!why.blocks.empty())
     report.sections.push_back(std::move(why));
+  if (const TablePtr table = in_process_table(*tuning); table->rows > 0)
+    report.sections.push_back(
+        {"in_process", "Speed within a process against fresh processes", {View{table}}});
   if (!tuning->environment.empty())
     report.sections.push_back(
         {"environment", "Variables of the environment", {View{environment_table(*tuning)}}});

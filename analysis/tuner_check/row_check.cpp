@@ -3,8 +3,8 @@
 
 #include "analysis/tuner_check/row_check.h"
 
+#include "analysis/proof/nccl_log.h"
 #include "analysis/proof/proof.h"
-#include "base/similar_words.h"
 #include "workload/nccl_selection.h"
 #include "workload/nccl_version.h"
 
@@ -59,18 +59,12 @@ int nodes_of(const model::Run& run, const model::TrialSpec& spec) {
   return static_cast<int>(nodes.size());
 }
 
-// NCCL's log writes NVLS_TREE where its variables have NVLSTree.
-bool same_name(std::string_view a, std::string b) {
-  std::erase(b, '_');
-  return base::same_word(a, b);
-}
-
 // NCCL may take fewer channels than the row has.
 bool is_as_chosen(const Use& use, const tuning::Row& row) {
   if (!row.choice)
     return use.channels > 0 && use.channels <= row.channels;
-  return same_name(to_string(row.choice->algorithm), use.algorithm) &&
-         same_name(to_string(row.choice->protocol), use.protocol);
+  return is_logged_as(to_string(row.choice->algorithm), use.algorithm) &&
+         is_logged_as(to_string(row.choice->protocol), use.protocol);
 }
 
 // Cells of the run's trials with the tuner that ran as the row says, and those for which it is.

@@ -89,10 +89,6 @@ std::string unknown_command(const std::vector<Command>& all, const std::string& 
                                              : "");
 }
 
-constexpr const char* k_tune_check =
-    "ncclprobe tune: unknown argument 'check'; did you mean `ncclprobe tuner check TABLE`, or "
-    "`mpirun ... ncclprobe doctor`, which loads plugin and table on every rank?\n";
-
 } // namespace
 
 std::vector<Command> commands(const World& world) {
@@ -138,11 +134,7 @@ int run_program(const World& world) {
       base::print(base::StandardStream::err, unknown_command(all, *word));
       return base::k_exit_usage;
     }
-    word = words.erase(word);
-    if (command == named("tune") && word != words.end() && *word == "check") {
-      base::print(base::StandardStream::err, k_tune_check);
-      return base::k_exit_usage;
-    }
+    words.erase(word);
   } else if (!words.empty() && (words.front() == "--help" || words.front() == "-h")) {
     command = named("help");
     words.erase(words.begin());

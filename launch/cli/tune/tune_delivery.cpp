@@ -184,6 +184,20 @@ std::optional<model::TrialSpec> TuneDelivery::companion(int id) {
   return one;
 }
 
+std::vector<analysis::tune::InProcessTarget>
+TuneDelivery::in_process_targets(const std::vector<analysis::tune::ProvenTarget>& targets) const {
+  std::vector<analysis::tune::InProcessTarget> all;
+  const std::vector<analysis::search::Candidate> candidates = of_targets();
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    CandidateSettings settings = settings_of(context_.space, candidates[i]);
+    if (settings.of_cells.empty())
+      continue;
+    settings.step_options.clear(); // they are part of the cell
+    all.push_back({i, targets[i], all_of(settings), tuning_.outcome.table[i].floor});
+  }
+  return all;
+}
+
 void TuneDelivery::judge(const analysis::RunSummary& proof) {
   const std::vector<model::Cell>& cells = context_.request.cells;
   std::vector<analysis::tune::ProvenTarget> targets;
@@ -197,6 +211,8 @@ void TuneDelivery::judge(const analysis::RunSummary& proof) {
   tuning_.proof->rejected = out.rejected;
   tuning_.proof->repeated = out.repeated;
   tuning_.explanations = analysis::tune::explain_delivery(proof, targets, delivered);
+  tuning_.in_process = analysis::tune::check_in_process(
+      proof, in_process_targets(targets), delivered, tuning_.explanations, out.numbers);
 }
 
 // The trials of the proof loaded the same rows without it.

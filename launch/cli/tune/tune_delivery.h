@@ -59,6 +59,8 @@ private:
   Result<void> write_table(const std::filesystem::path& file, const tuning::Table& table);
   Result<void> add_gain_to_table(const tuning::Header& about);
   void choose_for_all();
+  std::vector<analysis::tune::InProcessTarget>
+  in_process_targets(const std::vector<analysis::tune::ProvenTarget>& targets) const;
   // Only NCCL takes a table.
   bool can_have_table() const { return context_.session.backend.name == "nvidia"; }
   tuning::Header header(const analysis::RatioTest* gain) const;

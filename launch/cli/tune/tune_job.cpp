@@ -266,6 +266,7 @@ void TuneJob::keep(const model::TrialRecord& trial) {
                          .settings = trial.spec.name,
                          .cells = static_cast<int>(trial.cells.size()),
                          .outcome = trial.outcome,
+                         .failed = TuneTrials::failed_cells(trial),
                          .seconds = seconds(trial.total_ns),
                          .throttle_reasons = throttle_reasons});
 }
@@ -377,6 +378,7 @@ Result<void> TuneJob::write_report() {
 int TuneJob::conclude(const analysis::RunSummary* proof, int exit_code) {
   tuning_.outcome = search_->outcome();
   tuning_.choices = analysis::tune::choices_of(companions_, shown_, cells_->labels());
+  tuning_.ineffective = analysis::tune::ineffective_settings(companions_, shown_);
   tuning_.measured = true;
   tuning_.files.insert(tuning_.files.begin(), k_search_file);
   if (proof)

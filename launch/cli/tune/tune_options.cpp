@@ -23,7 +23,9 @@ constexpr const char* k_tune_about =
     "report as JSON (tuning.json), with the reason for every trial. It also "
     "gets the settings: as nccl.conf, as lines for a shell, mpirun, Slurm and torchrun, as fields "
     "of ncclConfig_t and as arguments of PyTorch. If nothing is proven, the folder gets no "
-    "settings: keep the defaults.";
+    "settings: keep the defaults. If it has a tuner table, `ncclprobe tuner check` says what "
+    "becomes "
+    "of each row, and `mpirun ... ncclprobe doctor` tries plugin and table on every rank.";
 
 } // namespace
 

@@ -130,6 +130,18 @@ model::TrialSpec TuneTrials::delivered(const CandidateSettings& settings, int id
   return numbered(std::move(trial), id);
 }
 
+std::vector<analysis::tune::FailedCell> TuneTrials::failed_cells(const model::TrialRecord& trial) {
+  std::vector<analysis::tune::FailedCell> failed;
+  for (std::size_t i = 0; i < trial.cells.size(); ++i) {
+    const model::CellRecord& cell = trial.cells[i];
+    if (cell.check.wrong > 0)
+      failed.push_back({i, {model::OutcomeKind::wrong_data, cell.check.first_wrong, {}}});
+    else if (!cell.outcome.ok() && cell.outcome.kind != model::OutcomeKind::not_run)
+      failed.push_back({i, cell.outcome});
+  }
+  return failed;
+}
+
 TrialResult TuneTrials::result(const model::TrialRecord& trial) {
   TrialResult result;
   for (const model::CellRecord& cell : trial.cells)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/search/search.h"
+#include "analysis/tune/ran_trial.h"
 #include "launch/cli/tune/tune_cells.h"
 #include "model/record.h"
 
@@ -42,6 +43,8 @@ public:
   // How much longer trials took than planned (workload/expected_time.h).
   double slowness() const { return planned_s_ > 0 ? spent_s_ / planned_s_ : 1; }
 
+  // Of a trial: also those whose data was wrong.
+  static std::vector<analysis::tune::FailedCell> failed_cells(const model::TrialRecord& trial);
   // `trial` ran what a request asks for.
   static analysis::search::TrialResult result(const model::TrialRecord& trial);
 

@@ -4,6 +4,7 @@
 #include "analysis/report/written.h"
 #include "analysis/tune/disturbance_section.h"
 #include "analysis/tune/environment_section.h"
+#include "analysis/tune/failure_table.h"
 #include "analysis/tune/space_section.h"
 #include "analysis/tune/trial_table.h"
 #include "analysis/tune/tuning_report.h"
@@ -126,7 +127,7 @@ TEST_CASE("of each variable of the environment, the report says what it does") {
         std::vector<std::string>{"remove_variables", "variables_without_effect"});
   std::string csv = written({.rows = environment_table(tuning)}, Format::csv);
   std::erase(csv, '\r');
-  CHECK(csv == "variable,value,file,effect,speed_ratio,interval_low,interval_high,why\n"
+  CHECK(csv == "variable,value,file,effect,speed_ratio,interval_low,interval_high,why_effect\n"
                "HARMS,1,,harms,1.06,1.04,1.08,\n"
                "HARMS_IN_SUM,1,,harms with others,,,,\n"
                "NEEDED,1,,needed,,,,without it: timed out\n"
@@ -196,7 +197,7 @@ TEST_CASE("of each trial, the report says why it ran, with which settings, and h
   std::string csv = written({.rows = trial_table(tuning_with_gain())}, Format::csv);
   std::erase(csv, '\r');
   CHECK(csv ==
-        "file,trial,role,stage,cause,why,settings,cells,outcome,reason,"
+        "file,trial,role,stage,cause,why_run,settings,cells,outcome,reason,"
         "rejected,repeated,throttle_reasons,seconds\n"
         "tune.h5,0,search,floor,planned,\"the default against itself, for the A/A floor\","
         "default,2,ok,,false,,,3\n"
@@ -208,6 +209,27 @@ TEST_CASE("of each trial, the report says why it ran, with which settings, and h
         "proof.h5,1,search,confirm,default_off,\"again, because the default was disturbed: "
         "the finalist, in a process that had no part in choosing\",NCCL_MIN_CTAS=32,2,ok,,true,"
         "false,,3\n");
+}
+
+TEST_CASE("of each candidate that failed, the report says how, why, and in which trial") {
+  Tuning tuning = tuning_without_gain();
+  tuning.outcome.reasons.push_back(
+      {.candidate = {0, 1}, .fate = search::Fate::failed, .outcome = model::OutcomeKind::crashed});
+  tuning.outcome.reasons.push_back({.candidate = {2, 1},
+                                    .target = 0,
+                                    .fate = search::Fate::failed,
+                                    .outcome = model::OutcomeKind::skipped}); // not offered
+  tuning.ran.push_back({.file = "tune.h5",
+                        .number = 7,
+                        .request = {.process = {0, 1}, .cells = {{0, {0, 1}}, {1, {0, 1}}}},
+                        .outcome = {model::OutcomeKind::crashed, "signal 11", {0}}});
+  tuning.ineffective = {{{0, 2}, {"NCCL_MIN_CTAS", "32"}, Effect::overridden, {}}};
+  std::string csv = written({.rows = failure_table(tuning)}, Format::csv);
+  std::erase(csv, '\r');
+  CHECK(csv == "candidate,target,how,reason,file,trial\n"
+               "algorithm=Tree,all_reduce 4M,timed out,no end in 30 s,tune.h5,1\n"
+               "NCCL_MIN_CTAS=16,,crashed,signal 11,tune.h5,7\n"
+               "NCCL_MIN_CTAS=32,,NCCL_MIN_CTAS=32: overridden,,,\n");
 }
 
 TEST_CASE("the JSON of a tuning has the fields and types of its schema") {

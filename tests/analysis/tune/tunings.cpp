@@ -73,6 +73,7 @@ Tuning tuning_without_gain() {
                  .settings = "default",
                  .cells = 4,
                  .outcome = {model::OutcomeKind::timed_out, "no end in 30 s", {1}},
+                 .failed = {{2, {model::OutcomeKind::timed_out, "no end in 30 s", {1}}}},
                  .seconds = 33.5,
                  .throttle_reasons = 0x24},
                 {.file = "proof.h5",
@@ -128,6 +129,10 @@ Tuning tuning_with_gain() {
        .of_delivery = {.uses = {{"NVLS", "SIMPLE", 16}},
                        .times = steps::StepTimes{.step_ns = 1e6}}},
       {.of_default = {.times = steps::StepTimes{}}, .of_delivery = {.times = steps::StepTimes{}}}};
+  static constexpr FindingKind k_found{"found", Severity::note, "{used} of {asked}"};
+  tuning.in_process = {{.target = 0, .settings = "algorithm=Ring", .ratio = test}, {.target = 1}};
+  tuning.in_process.front().reason = Finding{&k_found, {{"used", 12}, {"asked", 16}}};
+  tuning.ineffective = {{{0, 1}, {"NCCL_MIN_CTAS", "16"}, Effect::overridden, {}}};
   tuning.step_times.add(0, {1, 0}, {.step_ns = 2e6});
   tuning.files = {"tune.h5", "proof.h5", "nccl.conf"};
   return tuning;
@@ -137,6 +142,8 @@ Tuning tuning_of_environment() {
   Tuning tuning = tuning_with_gain();
   tuning.only_environment = true;
   tuning.ran.clear();
+  tuning.in_process.clear();
+  tuning.ineffective.clear();
   tuning.space.parameters.clear();
   for (const char* name : {"HARMS", "HARMS_IN_SUM", "NEEDED", "MEASURED"})
     tuning.space.parameters.push_back({name, {"", "(not set)"}, false});

@@ -28,7 +28,7 @@ class Tune(ProgramTest):
         shown = self.tune(*ON_CPU, "--dry-run")
         self.assertFalse(shown["measured"])
         self.assertEqual([one["parameter"] for one in shown["parameters"]], ["algorithm", "chunk_bytes"])
-        self.assertTrue(all(one["in_process"] and one["why"] and one["values"][0] == "" for one in shown["parameters"]))
+        self.assertTrue(all(one["in_process"] and one["why_tried"] and one["values"][0] == "" for one in shown["parameters"]))
         self.assertFalse((self.folder / "tuned").exists())
         self.assertGreater(shown["forecast"]["trial_seconds"], 0)
         stages = {one["part"]: one for one in shown["forecast"]["stages"]}
@@ -120,7 +120,7 @@ class Tune(ProgramTest):
         self.assertEqual(found["files"], ["tune.h5", "proof.h5", "settings.sh", "launch.txt", "tuning.json"])
         self.check_ran(found, "tune.h5", "proof.h5")
         for one in found["candidates"]:
-            self.assertTrue(one["why"])
+            self.assertTrue(one["result"])
             self.assertIn(one["fate"], ["won", "not_proven", "not_chosen", "stopped", "halved", "unfinished"])
         self.assertGreaterEqual(len(found["candidates"]), found["candidates_tried"])
 
@@ -133,7 +133,7 @@ class Tune(ProgramTest):
             self.assertEqual([one["trial"] for one in stored["ran"] if one["file"] == file],
                              list(range(self.report("json")["run"]["finished_trials"])))
         self.assertEqual(sum(one["role"] != "companion" for one in stored["ran"]), stored["trials"])
-        self.assertTrue(all(one["why"] and one["outcome"] == "ok" for one in stored["ran"]), stored["ran"])
+        self.assertTrue(all(one["why_run"] and one["outcome"] == "ok" for one in stored["ran"]), stored["ran"])
 
     def test_every_trial_is_stored_with_its_reason_even_if_nothing_is_found(self):
         found = self.tune(*SYNTHETIC, "--check-environment", "--budget", "5m", NCCLPROBE_SYNTHETIC_ALPHA_NS="2000")
