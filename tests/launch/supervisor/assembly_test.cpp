@@ -89,7 +89,7 @@ TEST_CASE("a launcher whose size differs from MPI's is refused") {
   REQUIRE_FALSE(srun.has_value());
   CHECK(srun.error().code == base::Errc::mismatch);
   CHECK_THAT(srun.error().text(),
-             ContainsSubstring("srun started 8 tasks") && ContainsSubstring("--mpi=pmix"));
+             ContainsSubstring("srun started 8 tasks") && ContainsSubstring("Open MPI: pmix"));
 }
 
 TEST_CASE("ranks that disagree are named") {
