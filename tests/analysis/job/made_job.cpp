@@ -175,4 +175,29 @@ timeline::TraceSource MadeJob::source() const {
   return source;
 }
 
+MadeJob pipelines(std::int64_t late_ns, std::int64_t slow_ns) {
+  MadeJob job(4);
+  const std::vector<int> pipelines{job.communicator({0, 1}), job.communicator({2, 3})};
+  const std::vector<int> data{job.communicator({0, 2}), job.communicator({1, 3})};
+  std::mt19937_64 random(1);
+  auto compute = [&](int rank, std::int64_t ns) {
+    job.compute(rank, ns + noise_ns(random, 10'000));
+  };
+  for (int step = 0; step < k_simulated_steps; ++step) {
+    const bool is_planted = step % 5 == 4;
+    for (int batch = 0; batch < 4; ++batch)
+      for (int pipeline = 0; pipeline < 2; ++pipeline) {
+        const bool is_disturbed = is_planted && pipeline == 0 && batch == 2;
+        compute(2 * pipeline, 2 * k_ms + (is_disturbed ? late_ns : 0));
+        job.message(pipelines[static_cast<std::size_t>(pipeline)], 0, 1, 4 * k_mib,
+                    is_disturbed ? slow_ns : 0);
+        compute(2 * pipeline + 1, 2 * k_ms);
+      }
+    for (int group : data)
+      job.collective(group, "AllReduce", 50 * k_mib);
+    job.compute(3 * k_ms);
+  }
+  return job;
+}
+
 } // namespace ncclprobe::analysis::job

@@ -82,4 +82,8 @@ private:
   std::vector<std::string> texts_{""};
 };
 
+// Two pipelines of two stages (communicators 0 and 1), whose stages are data-parallel (2 and 3).
+// In every fifth step the first stage of pipeline 0 is late, or its messages are slow.
+MadeJob pipelines(std::int64_t late_ns, std::int64_t slow_ns);
+
 } // namespace ncclprobe::analysis::job

@@ -345,6 +345,11 @@ TEST_CASE("The JSON of timelines has the fields and types of its schema") {
   add(captured, false, {});
   add(source_of({rank}), false, {}); // a rank left no trace
   schema.add(written(captured_report(training_job(), {"rank:3=median"}), Format::json));
+  // Transfers hold it up: their cause is a communicator and no rank.
+  const Report slow_messages =
+      captured_report(analysis::job::pipelines(0, 5 * analysis::job::k_ms));
+  REQUIRE(json_of(slow_messages)["job_causes"]["hold_ups"][0]["cause_rank"].is_null());
+  schema.add(written(slow_messages, Format::json));
   rank.nccl(2, {300, 400});
   captured = source_of({rank, rank});
   for (RankHead& head : captured.ranks)
