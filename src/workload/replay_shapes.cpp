@@ -12,12 +12,19 @@ using namespace model;
 
 namespace {
 
-// Into how many communicators like this one the replayed ranks are split; 0: it is none of them.
-int split_of(const CapturedCommunicator& communicator, const std::vector<int>& replayed) {
-  std::vector<int> members; // ranks of the replay
+// Ranks of the replay that it has.
+std::vector<int> replayed_members(const CapturedCommunicator& communicator,
+                                  const std::vector<int>& replayed) {
+  std::vector<int> members;
   for (int rank : communicator.ranks)
     if (const auto found = std::ranges::find(replayed, rank); found != replayed.end())
       members.push_back(static_cast<int>(found - replayed.begin()));
+  return members;
+}
+
+// Into how many communicators like this one the replayed ranks are split; 0: it is none of them.
+int split_of(const CapturedCommunicator& communicator, const std::vector<int>& replayed) {
+  const std::vector<int> members = replayed_members(communicator, replayed);
   const int size = static_cast<int>(members.size());
   const int world = static_cast<int>(replayed.size());
   if (size < 2 || world % size != 0 || members.front() % size != 0)
@@ -54,6 +61,20 @@ std::vector<ReplayedShape> replayed_shapes(const CapturedStep& step) {
   for (const auto& [bytes, shape] : found)
     shapes.push_back(shape);
   return shapes;
+}
+
+std::vector<std::vector<int>> groups_without_shape(const CapturedStep& step) {
+  std::vector<std::vector<int>> groups;
+  for (const CapturedOperation& one : step.operations) {
+    if (one.kind != CapturedKind::collective || one.count == 0)
+      continue;
+    const auto& communicator = step.communicators[static_cast<std::size_t>(one.communicator)];
+    std::vector<int> members = replayed_members(communicator, step.replayed);
+    if (members.size() > 1 && split_of(communicator, step.replayed) == 0 &&
+        std::ranges::find(groups, members) == groups.end())
+      groups.push_back(std::move(members));
+  }
+  return groups;
 }
 
 } // namespace ncclprobe::workload

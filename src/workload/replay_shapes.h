@@ -20,8 +20,13 @@ struct ReplayedShape {
 
 inline constexpr std::size_t k_most_replayed_shapes = 8;
 
-// Those that move most per step, at most k_most_replayed_shapes. Left out: collectives of
-// communicators that are no neighbours, because no cell splits the ranks that way.
+// Those that move most per step, at most k_most_replayed_shapes. Collectives of
+// groups_without_shape() are left out.
 std::vector<ReplayedShape> replayed_shapes(const model::CapturedStep& step);
+
+// The ranks of communicators whose collectives no cell can measure alone: cells split the ranks
+// into groups of neighbours, and these are others, such as every second rank. The replayed step has
+// them.
+std::vector<std::vector<int>> groups_without_shape(const model::CapturedStep& step);
 
 } // namespace ncclprobe::workload

@@ -3,6 +3,9 @@
 
 #include "launch/cli/tune/tune_cells.h"
 
+#include "base/log.h"
+#include "base/name_ranks.h"
+#include "base/text_layout.h"
 #include "launch/cli/common/workload_options.h"
 #include "launch/cli/job/default_job.h"
 #include "launch/cli/replay/captured_job.h"
@@ -16,6 +19,23 @@ namespace {
 
 // Of a collective beside the step that it belongs to: the step's time decides about the settings.
 constexpr double k_weight_of_a_part = 1e-4;
+
+constexpr std::size_t k_most_named_groups = 4;
+
+// Says which collectives of the job get no rows of their own in the tuner table.
+void tell_groups_without_shape(const model::CapturedStep& step) {
+  const std::vector<std::vector<int>> groups = workload::groups_without_shape(step);
+  if (groups.empty())
+    return;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(groups.size(), k_most_named_groups); ++i)
+    names.push_back(base::name_ranks(groups[i]));
+  if (groups.size() > k_most_named_groups)
+    names.push_back(fmt::format("{} more groups", groups.size() - k_most_named_groups));
+  spdlog::warn("the tuner table gets no rows for the collectives of these groups, because their "
+               "ranks are not neighbours: {}. They are tuned as part of the step only",
+               base::join(names, "; "));
+}
 
 // A collective, or a whole step on all ranks.
 bool is_target(const model::Cell& cell, int ranks) {
@@ -74,6 +94,7 @@ Result<void> TuneCells::add_job(const JobToTune& job, const RunOptions& options)
     part.splits = std::vector{shape.split};
     NCCLPROBE_TRY(add(std::move(part), k_weight_of_a_part));
   }
+  tell_groups_without_shape(step);
   captured_.push_back(std::move(step));
   return {};
 }

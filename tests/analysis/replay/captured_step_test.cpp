@@ -214,6 +214,12 @@ TEST_CASE("order, sizes and communicators of the schedule are those of the captu
                                      {Collective::reduce_scatter, 1 << 18, DataType::f32, 2}});
     replayed.replayed = {1, 3};
     CHECK(workload::replayed_shapes(replayed) == std::vector{reduced});
+    CHECK(workload::groups_without_shape(replayed).empty());
+    for (model::CapturedCommunicator& one : replayed.communicators)
+      if (one.ranks == std::vector{0, 1})
+        one.ranks = {0, 2}; // every second rank
+    replayed.replayed = {0, 1, 2, 3};
+    CHECK(workload::groups_without_shape(replayed) == std::vector<std::vector<int>>{{0, 2}});
   }
   SECTION("ranks behind the replayed ones do nothing") {
     const Schedule wide = base::value_or_throw(workload::make_replay_step(step, {6, {0, 1, 2, 3}}));
