@@ -183,6 +183,28 @@ std::vector<std::size_t> rows_to_show(const std::vector<StandingRow>& rows) {
   return shown;
 }
 
+Section reading_section() {
+  Section section{.key = "reading", .title = "How to read this", .part = Section::Part::method};
+  constexpr int k_term_columns = 16;
+  section.add(
+      "  state",
+      "calling: NCCL has not returned from the call. queued: NCCL has returned, and the GPU "
+      "has not begun. running: on the GPU. outside NCCL: in no operation.",
+      k_term_columns);
+  section.add("  in, or after",
+              "the operation that the rank is in; if it is in none, the last one that it called.",
+              k_term_columns);
+  section.add(
+      "  behind",
+      "collectives that other ranks of the communicator have called, and this rank has not.",
+      k_term_columns);
+  section.add("  waits s",
+              "seconds since the rank called the operation that it is in, up to now, or up to the "
+              "end of its record if its process is gone.",
+              k_term_columns);
+  return section;
+}
+
 } // namespace
 
 bool hangs(const std::vector<Source>& sources) {
@@ -247,6 +269,8 @@ Report hang_report(const std::vector<Source>& given, const LiveAnswers& live) {
       code.lines.push_back(base::printable(line));
     sections.push_back({.key = "ras", .title = "NCCL RAS", .blocks = {std::move(code)}});
   }
+  if (!shown.empty())
+    sections.push_back(reading_section());
   std::vector<Value> names;
   for (const Source& source : *sources)
     names.emplace_back(source.name);
