@@ -75,6 +75,11 @@ VersionFailure failure_of(const model::TrialRecord& trial) {
   }
 }
 
+// Without the places and stacks of its ranks, which JSON has.
+std::string first_clause(const std::string& reason) {
+  return base::printable(reason.substr(0, reason.find("; ")));
+}
+
 struct BisectRow {
   std::string path;
   const FailedVersion* failure = nullptr;
@@ -243,11 +248,15 @@ Report bisect_report(const Bisection& all) {
   table.add("failure", [](const BisectRow& row) {
     return row.failure ? std::optional(row.failure->failure) : std::nullopt;
   });
+  table.add("reason",
+            [](const BisectRow& row) { return row.failure ? row.failure->reason : std::string(); });
   table
-      .add("reason",
-           [](const BisectRow& row) { return row.failure ? row.failure->reason : std::string(); })
-      .titled("reason")
-      .left(40)
+      .show_left(
+          "reason",
+          [](const BisectRow& row) {
+            return row.failure ? Value(first_clause(row.failure->reason)) : Value();
+          },
+          40)
       .if_any();
   const TablePtr comparisons = table.table(), choices = choice_table(all);
   Report report{.title = "Bisect", .rows = comparisons};

@@ -33,8 +33,15 @@ std::optional<std::size_t> StepSearch::next() const {
   return ended_ ? std::nullopt : std::optional(comparisons_.back().version);
 }
 
-std::size_t StepSearch::pairs() const {
+std::size_t StepSearch::least_pairs() const {
   return found_ ? k_least_pairs : k_first_pairs;
+}
+
+std::size_t StepSearch::pairs() const {
+  const std::size_t had = comparisons_.back().ratios.size();
+  if (had == 0)
+    return 1;
+  return had < least_pairs() ? least_pairs() - had : least_pairs();
 }
 
 double StepSearch::variance() const {
@@ -51,7 +58,7 @@ double StepSearch::variance() const {
 }
 
 StepAnswer StepSearch::decide(const StepComparison& comparison) const {
-  if (comparison.ratios.size() < pairs())
+  if (comparison.ratios.size() < least_pairs())
     return StepAnswer::open;
   const double step = step_.value_or(least_);
   const double mean = mean_log(comparison);
@@ -69,7 +76,9 @@ void StepSearch::add(const std::vector<double>& ratios) {
   StepComparison& comparison = comparisons_.back();
   comparison.ratios.insert(comparison.ratios.end(), ratios.begin(), ratios.end());
   const bool seeks_failure = found_ && !step_; // the last version fails: others need no times
-  const StepAnswer answer = seeks_failure ? StepAnswer::same : decide(comparison);
+  const StepAnswer answer = !seeks_failure                              ? decide(comparison)
+                            : comparison.ratios.size() >= least_pairs() ? StepAnswer::same
+                                                                        : StepAnswer::open;
   if (answer != StepAnswer::open)
     close(answer);
   else if (comparison.ratios.size() >= k_most_pairs)

@@ -27,7 +27,8 @@ public:
   // `versions`: 2 or more. `least`: the smallest slowdown of the last version that matters, 0.02.
   StepSearch(std::size_t versions, double least);
 
-  // The version of which more pairs are needed, and how many; nothing: the search has ended.
+  // The version of which more pairs are needed, and how many; nothing: the search has ended. The
+  // first pair of a version comes alone: if the version hangs, that costs one time limit.
   std::optional<std::size_t> next() const;
   std::size_t pairs() const;
   // What was measured of next(): at least one pair, ratios above zero.
@@ -43,6 +44,7 @@ public:
   const std::vector<StepComparison>& comparisons() const { return comparisons_; }
 
 private:
+  std::size_t least_pairs() const; // for an answer
   StepAnswer decide(const StepComparison& comparison) const;
   double variance() const; // of the logarithm of a ratio
   void close(StepAnswer answer);

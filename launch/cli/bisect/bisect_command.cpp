@@ -48,8 +48,8 @@ public:
     if (code != base::k_exit_ok && code != base::k_exit_some_failed &&
         code != base::k_exit_wrong_data) {
       exit_code_ = code > 0 ? code : base::k_exit_nothing;
-      return fail(
-          {Errc::failed, fmt::format("the run ended with {}: {}", code, command), "try it alone"});
+      return fail({Errc::failed, fmt::format("this run ended with exit code {}: {}", code, command),
+                   "run this command alone to see why"});
     }
     NCCLPROBE_TRY_ASSIGN(const analysis::RunSummary run, read_summary(file));
     bisection_.synthetic |= run.header.synthetic;
@@ -59,8 +59,10 @@ public:
       if (!one.not_as_asked.empty())
         return fail(Errc::mismatch, "{}", one.not_as_asked);
       if (one.data == analysis::DataState::wrong && one.is_default)
-        return fail(Errc::failed, "{} delivers wrong data: nothing can be compared with it",
-                    versions_.paths.front());
+        return fail(
+            Errc::failed,
+            "the first version, {}, delivers wrong data, so nothing can be compared with it",
+            versions_.paths.front());
       if (one.data == analysis::DataState::wrong)
         return std::vector<double>();
       (one.is_default ? first : other) = analysis::process_times_ns(one);
@@ -91,6 +93,8 @@ private:
         base::shell_word(program_.string()), library("--library", 0),
         library("--compare-library", version), base::shell_word(options_.cell.substr(0, colon)),
         base::shell_word(options_.cell.substr(colon + 1)), pairs, base::shell_word(file.string()));
+    if (options_.cell_deadline_ns)
+      command += " --cell-timeout " + duration_words().write(*options_.cell_deadline_ns);
     if (options_.backend)
       command += " --backend " + base::shell_word(*options_.backend);
     if (options_.ranks)
@@ -130,7 +134,8 @@ int bisect_command(const BisectOptions& options) {
   const PrivateFolder folder;
   if (folder.path().empty())
     return complain(k_bisect_command,
-                    {Errc::io, "there is no folder for the run files", "name one in TMPDIR"},
+                    {Errc::io, "no temporary folder could be made for the run files",
+                     "set TMPDIR to a folder that can be written"},
                     base::k_exit_output);
   analysis::Bisection bisection{.library = versions->library,
                                 .cell = options.cell,

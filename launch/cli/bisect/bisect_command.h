@@ -4,6 +4,7 @@
 
 #include "launch/cli/common/usage.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -16,6 +17,7 @@ struct BisectOptions : ResultOptions {
   std::string launcher; // "mpirun -np 8"; empty: none
   std::optional<std::string> backend;
   std::optional<int> ranks;
+  std::optional<std::int64_t> cell_deadline_ns;
 };
 Usage bisect_usage(BisectOptions& into);
 

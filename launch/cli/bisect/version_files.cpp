@@ -4,6 +4,7 @@
 #include "launch/cli/bisect/version_files.h"
 
 #include "base/split.h"
+#include "base/text_layout.h"
 
 #include <algorithm>
 #include <cstring>
@@ -26,13 +27,16 @@ Result<VersionFiles> version_files(const std::string& text) {
     if (::glob(paths.c_str(), 0, nullptr, &found) == 0)
       files.paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
     globfree(&found);
+    for (std::string& path : files.paths)
+      if (path.find('/') == std::string::npos)
+        path.insert(0, "./"); // a name alone would be looked for elsewhere
     std::ranges::sort(files.paths, [](const std::string& a, const std::string& b) {
       return strverscmp(a.c_str(), b.c_str()) < 0;
     });
   }
   if (files.paths.size() < 2)
-    return fail(Errc::not_found, "'{}' names {} file(s), and a search needs two or more", paths,
-                files.paths.size());
+    return fail(Errc::not_found, "'{}' matches {}, but a search needs two or more", paths,
+                base::count_of(files.paths.size(), "file", "files"));
   return files;
 }
 

@@ -13,11 +13,10 @@ constexpr const char* k_hang_about =
     "killed. It also reads dumps of PyTorch's flight recorder. It shows which operation the ranks "
     "wait in, which ranks have not called it, and where ranks called different operations. Dumps "
     "are pickles. They are read as plain data; nothing in them is executed.\n\n"
-    "For ranks on this host that others wait for, it also shows where their threads are. This "
-    "stops each thread for a few milliseconds.\n\n"
+    "If other ranks wait for a rank on this host, it also shows where the threads of that rank "
+    "are. This stops each thread for a few milliseconds.\n\n"
     "NCCL reports an operation when it launches it. So a rank that is still connecting to its "
-    "peers "
-    "counts as one that has not called the operation.";
+    "peers is shown as not having called the operation.";
 
 } // namespace
 

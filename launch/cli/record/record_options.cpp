@@ -133,12 +133,12 @@ Usage record_usage(RecordOptions& into) {
                                               : "the command to record is missing",
                        "ncclprobe record -- ./train"});
         if (into.steps && !into.every && into.last_ns)
-          return fail({Errc::invalid_argument, "--last never stops, and --steps does",
+          return fail({Errc::invalid_argument, "--steps stops recording, but --last never stops",
                        "leave one of them out"});
         if (into.cuda && into.level == "operations")
           return fail({Errc::invalid_argument,
-                       "--cuda needs to know when NCCL's kernels ran, and --level operations "
-                       "leaves it out",
+                       "--cuda needs the times of NCCL's kernels, which --level operations does "
+                       "not record",
                        "leave out --level"});
         return {};
       }};

@@ -251,7 +251,7 @@ class Record(ProgramTest):
                 (["--max-size", "1M", "--", "true"], 2, "it must be 16M or more", {}),
                 (["--for", "1s", "--last", "1s", "--", "true"], 2, "excludes", {}),
                 (["--steps", "9", "--last", "1s", "--", "true"], 2, "--last never stops", {}),
-                (["--cuda", "--level", "operations", "--", "true"], 2, "leaves it out", {}),
+                (["--cuda", "--level", "operations", "--", "true"], 2, "not record", {}),
                 (["--cuda", "--every", "9", "--", "true"], 2, "steps", {}),
                 (["--print-env", "--", "true"], 2, "--print-env takes no command", {})):
             with self.subTest(arguments):
