@@ -23,6 +23,10 @@ std::vector<double> of_target(const TimesOfTrials& trials, std::size_t target) {
   return times_ns;
 }
 
+void remove(TimesOfTrials& trials, const std::set<int>& without) {
+  std::erase_if(trials, [&](const auto& one) { return without.contains(one.first); });
+}
+
 // Geometric means over the targets, of the trials that measured all.
 std::vector<double> of_all(const TimesOfTrials& trials, const std::vector<ProvenTarget>& targets) {
   double sum = 0;
@@ -61,13 +65,20 @@ DeliveryProof prove_delivery(const RunSummary& run, const std::vector<ProvenTarg
         continue;
       proof.wrong_data = proof.wrong_data || (!is_default && result.data == DataState::wrong);
       for (const ProcessTime& process : result.processes)
-        if (!without.contains(process.trial))
-          (is_default ? of_default : of_delivery)[process.trial][target] =
-              process.time.over_batches_ns.median;
+        (is_default ? of_default : of_delivery)[process.trial][target] =
+            process.time.over_batches_ns.median;
     }
+  auto ratio_for_all = [&] {
+    return welch_ratio(of_all(of_default, targets), of_all(of_delivery, targets), k_confidence);
+  };
+  const bool with_rejected = ratio_for_all().has_value();
+  remove(of_default, without);
+  remove(of_delivery, without);
+  proof.rejected = static_cast<int>(without.size());
   proof.default_processes = static_cast<int>(of_default.size());
   proof.delivery_processes = static_cast<int>(of_delivery.size());
-  proof.all = welch_ratio(of_all(of_default, targets), of_all(of_delivery, targets), k_confidence);
+  proof.all = ratio_for_all();
+  proof.disturbed = with_rejected && !proof.all;
   for (std::size_t target = 0; target < targets.size(); ++target)
     proof.each.push_back(
         welch_ratio(of_target(of_default, target), of_target(of_delivery, target), k_confidence));

@@ -21,15 +21,14 @@ struct DeliveryProof {
   std::vector<std::optional<RatioTest>> each;
   int default_processes = 0;
   int delivery_processes = 0;
-  int rejected = 0;        // trials that do not count, because the default was off near them
+  int rejected = 0;        // trials of the proof that do not count (RejectedTrials)
   int repeated = 0;        // of these
+  bool disturbed = false;  // `all` is empty only because of these trials
   bool wrong_data = false; // in a process with the delivery
 
   // The delivery is faster for all targets together, and not slower for any of them, at
   // k_confidence.
   bool holds() const;
-  // Without `all`, because disturbances left too few trials.
-  bool is_disturbed() const { return !all && rejected > 0; }
 };
 
 // A target as the default measures it, and as the delivery does: options of a training step are

@@ -13,10 +13,10 @@ namespace ncclprobe::analysis::tune {
 
 // Trials of one run file that are no evidence, by their number there.
 struct RejectedTrials {
-  // The default was off in them or near them, or they ran before the default's present level. That
-  // is the level since the last time that a disturbance of the delivery's trials stayed.
+  // The default was off in them or near them, or failed in them. In a file with trials of the
+  // delivery, also those before the default's present level, which is not the level that they ran
+  // at. Confirming needs no such rule: its trials of both sides alternate.
   std::set<int> numbers;
-  int rejected = 0; // by the search, because the default was off near them
   int repeated = 0; // of these
 };
 RejectedTrials rejected_trials(const std::vector<RanTrial>& ran, const search::Outcome& outcome,

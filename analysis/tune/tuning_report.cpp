@@ -61,13 +61,13 @@ constexpr FindingKind k_not_confirmed{
     "Keep the defaults: {settings} won the search, but did not win again as delivered."};
 constexpr FindingKind k_proof_disturbed{
     "proof_disturbed", Severity::warning,
-    "Keep the defaults: {settings} won the search, but the default was disturbed during the proof. "
-    "Too few other trials are left to prove the delivery. Repeat it on an idle machine, or give "
-    "more time for repeats with --budget."};
+    "Keep the defaults: {settings} won the search, but the default was disturbed or failed during "
+    "the proof. Too few other trials are left to prove the delivery. Repeat it on an idle machine, "
+    "or give more time for repeats with --budget."};
 constexpr FindingKind k_proof_repeated{
     "proof_repeated", Severity::note,
-    "The default was disturbed during the proof. {rejected} of the proof's trials do not count, "
-    "and {repeated} of these were repeated."};
+    "The default was disturbed or failed during the proof. {rejected} of the proof's trials do not "
+    "count, and {repeated} of these were repeated."};
 constexpr FindingKind k_unfinished{"not_complete", Severity::warning,
                                    "The search was not completed, so a faster setting may exist. "
                                    "Give more time with --budget. Candidates not fully measured: "
@@ -131,7 +131,7 @@ Section answer_section(const Tuning& tuning) {
           {"confidence", 100 * k_confidence},
           {"processes", tuning.proof->delivery_processes}}});
   } else if (!tuning.delivered.empty()) {
-    const bool disturbed = tuning.proof && tuning.proof->is_disturbed();
+    const bool disturbed = tuning.proof && tuning.proof->disturbed;
     findings.push_back({disturbed ? &k_proof_disturbed : &k_not_confirmed,
                         {{"settings", model::label_of(tuning.delivered)}}});
   } else if (outcome.default_failed) {

@@ -208,7 +208,6 @@ void TuneDelivery::judge(const analysis::RunSummary& proof) {
   const std::string delivered = model::label_of(settings_.variables);
   const auto out = analysis::tune::rejected_trials(tuning_.ran, tuning_.outcome, k_proof_file);
   tuning_.proof = analysis::tune::prove_delivery(proof, targets, delivered, out.numbers);
-  tuning_.proof->rejected = out.rejected;
   tuning_.proof->repeated = out.repeated;
   tuning_.explanations = analysis::tune::explain_delivery(proof, targets, delivered);
   tuning_.in_process = analysis::tune::check_in_process(

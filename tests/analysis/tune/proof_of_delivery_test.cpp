@@ -83,36 +83,99 @@ TEST_CASE("rejected trials are no evidence: too few others prove nothing, and it
       of_delivery.insert(trial.spec.id);
   REQUIRE(of_delivery.size() == 5);
   of_delivery.erase(of_delivery.begin());
-  DeliveryProof proof = prove_delivery(run, targets(), k_delivered, of_delivery);
-  proof.rejected = 4;
+  const DeliveryProof proof = prove_delivery(run, targets(), k_delivered, of_delivery);
   CHECK(proof.delivery_processes == 1);
+  CHECK(proof.rejected == 4);
   CHECK_FALSE(proof.holds());
-  CHECK(proof.is_disturbed());
-  CHECK(prove_delivery(run, targets(), k_delivered, {*of_delivery.begin()}).holds());
+  CHECK(proof.disturbed);
+  const DeliveryProof other = prove_delivery(run, targets(), k_delivered, {*of_delivery.begin()});
+  CHECK(other.holds());
+  CHECK_FALSE(other.disturbed);
 }
 
-TEST_CASE("of a run file, rejected trials, those in which the default was off, and those before a "
-          "new level of the delivery's trials are no evidence") {
-  auto ran = [](int number, TrialRole role) {
-    RanTrial one{.file = "proof.h5", .number = number, .role = role};
-    one.request.id = number + 40; // the search's own numbers begin in another file
-    return one;
-  };
+TEST_CASE("a delivery without times of its own is not disturbed, whatever was rejected") {
+  model::Run run = run_with({1.1, 1.1});
+  for (model::TrialRecord& trial : run.trials)
+    if (!trial.spec.is_default())
+      trial.cells[1] = support::make_record(model::OutcomeKind::crashed, "signal 11");
+  const DeliveryProof proof = prove_delivery(run, targets(), k_delivered, {0});
+  CHECK(proof.rejected == 1);
+  CHECK_FALSE(proof.all);
+  CHECK_FALSE(proof.disturbed);
+}
+
+namespace {
+
+// The search's own numbers begin in another file.
+constexpr int k_first_id = 40;
+
+RanTrial ran(int number, TrialRole role) {
+  RanTrial one{.file = "proof.h5", .number = number, .role = role};
+  one.request.id = k_first_id + number;
+  return one;
+}
+
+} // namespace
+
+TEST_CASE("of a run file, rejected trials and those in which the default was off are no evidence") {
   std::vector<RanTrial> all{ran(0, TrialRole::search), ran(1, TrialRole::search),
-                            ran(2, TrialRole::delivery), ran(3, TrialRole::delivery)};
+                            ran(2, TrialRole::search), ran(3, TrialRole::search)};
   all.push_back({.file = "tune.h5", .number = 3});
   ncclprobe::analysis::search::Outcome outcome;
   outcome.rejections = {{.trial = 41, .repeated = true}, {.trial = 42, .repeated = false}};
-  outcome.disturbances = {{.trial = 41}, {.trial = 40, .new_level = true}};
+  outcome.disturbances = {{.trial = 41}, {.trial = 43, .new_level = true}};
 
-  RejectedTrials out = rejected_trials(all, outcome, "proof.h5");
+  const RejectedTrials out = rejected_trials(all, outcome, "proof.h5");
 
-  CHECK(out.numbers == std::set{1, 2});
-  CHECK(out.rejected == 2);
+  CHECK(out.numbers == std::set{1, 2}); // without a delivery, a new level rejects nothing
   CHECK(out.repeated == 1);
-  outcome.disturbances.push_back({.trial = 43, .new_level = true});
-  CHECK(rejected_trials(all, outcome, "proof.h5").numbers == std::set{0, 1, 2});
   CHECK(rejected_trials(all, outcome, "tune.h5").numbers.empty());
+}
+
+TEST_CASE("trials of both sides before the default's last new level do not prove a delivery, "
+          "whichever step it is in") {
+  std::vector<RanTrial> all{ran(0, TrialRole::companion)};
+  for (int number = 1; number <= 4; ++number)
+    all.push_back(ran(number, TrialRole::search));
+  for (int number = 5; number <= 7; ++number)
+    all.push_back(ran(number, TrialRole::delivery));
+  ncclprobe::analysis::search::Outcome outcome;
+  outcome.disturbances = {{.trial = 42, .new_level = true}, {.trial = 43, .new_level = true}};
+  CHECK(rejected_trials(all, outcome, "proof.h5").numbers == std::set{1, 2});
+  outcome.disturbances.push_back({.trial = 46, .new_level = true});
+  CHECK(rejected_trials(all, outcome, "proof.h5").numbers == std::set{1, 2, 3, 4, 5});
+}
+
+TEST_CASE("a machine that becomes faster before the delivery runs proves no delivery") {
+  RunBuilder run(2);
+  std::vector<RanTrial> all;
+  auto add = [&](bool delivered, TrialRole role, double level) {
+    const int number = static_cast<int>(all.size());
+    auto trial = run.trial(delivered ? std::vector<model::Setting>{{"NCCL_MIN_CTAS", "32"}}
+                                     : std::vector<model::Setting>{});
+    const double scatter = level * (1 + 0.001 * (number % 3 - 1));
+    trial.cell("all_reduce", k_small, static_cast<std::int64_t>(100'000 * scatter))
+        .cell("all_reduce", k_large, static_cast<std::int64_t>(300'000 * scatter));
+    all.push_back(ran(number, role));
+  };
+  for (int i = 0; i < 9; ++i)
+    add(false, TrialRole::search, 1);
+  const int first_at_level = static_cast<int>(all.size());
+  add(false, TrialRole::search, 0.9); // accepted as the new level
+  for (int i = 0; i < 3; ++i) {
+    add(true, TrialRole::delivery, 0.9); // no faster than the default
+    add(false, TrialRole::delivery, 0.9);
+  }
+  ncclprobe::analysis::search::Outcome outcome;
+  outcome.disturbances = {{.trial = k_first_id + first_at_level, .new_level = true}};
+
+  const auto without = rejected_trials(all, outcome, "proof.h5").numbers;
+
+  const DeliveryProof proof = prove_delivery(run, targets(), k_delivered, without);
+  REQUIRE(proof.all);
+  CHECK(proof.all->ratio == Approx(1).epsilon(0.002));
+  CHECK_FALSE(proof.holds());
+  CHECK(prove_delivery(run, targets(), k_delivered).all->ratio > 1.05); // what must not count
 }
 
 TEST_CASE("equal times prove nothing") {

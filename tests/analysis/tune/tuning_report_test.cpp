@@ -169,8 +169,8 @@ TEST_CASE("disturbances, throttling and trials that were not repeated are told")
   const Report report = tuning_report(tuning);
   CHECK(
       in_words(*findings(report).back()) ==
-      "The default was disturbed during the proof. 3 of the proof's trials do not count, and 2 of "
-      "these were repeated.");
+      "The default was disturbed or failed during the proof. 3 of the proof's trials do not count, "
+      "and 2 of these were repeated.");
   CHECK(in_words(*findings(report).end()[-2]) == "In 1 of 3 timed trials, GPUs were throttled "
                                                  "(software power cap, software thermal slowdown). "
                                                  "These trials count like others.");
@@ -189,7 +189,9 @@ TEST_CASE("a delivery whose proof was disturbed is not recommended, and the answ
   Tuning tuning = undisturbed(tuning_with_gain());
   tuning.proof->all.reset();
   CHECK(answers(tuning).front() == "delivery_not_confirmed");
-  tuning.proof->rejected = 4;
+  tuning.proof->rejected = 4; // the delivery itself failed in the others
+  CHECK(answers(tuning).front() == "delivery_not_confirmed");
+  tuning.proof->disturbed = true;
   CHECK(answers(tuning).front() == "proof_disturbed");
 }
 
