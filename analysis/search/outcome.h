@@ -87,6 +87,8 @@ struct Outcome {
   // Otherwise the budget had no room for it: some changes of `settings` may have no effect.
   bool each_change_counts = true;
   std::vector<Reason> reasons; // of all candidates tried but the default
+  // How the first trial of the delivery that failed did so. ok: none did.
+  model::OutcomeKind delivery = model::OutcomeKind::ok;
   std::vector<Disturbance> disturbances;
   std::vector<Rejection> rejections; // in the order of the trials
   int trials = 0;

@@ -77,7 +77,10 @@ void RunningBlocks::learn(const TrialRequest& request, const TrialResult& result
       measured.add(request.cells[i], result.cells[i].time_ns);
       progress_.worked.insert(request.process);
     }
-  blame(request, result);
+  if (request.form == Form::delivered)
+    note_failure_of_delivery(result);
+  else
+    blame(request, result);
   ask_for_rest(pending, result);
 }
 
@@ -112,6 +115,14 @@ void RunningBlocks::blame(const TrialRequest& request, const TrialResult& result
                              .processes = 1,
                              .outcome = outcome});
   }
+}
+
+// It is no candidate: a tuner table may keep the default for the cell that failed, and the settings
+// were proven without it.
+void RunningBlocks::note_failure_of_delivery(const TrialResult& result) {
+  const auto failed = std::ranges::find_if(result.cells, is_failure, &CellResult::outcome);
+  if (failed != result.cells.end() && delivery_ == model::OutcomeKind::ok)
+    delivery_ = failed->outcome;
 }
 
 void RunningBlocks::ask_for_rest(const Pending& pending, const TrialResult& result) {

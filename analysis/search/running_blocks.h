@@ -31,6 +31,8 @@ public:
   std::vector<Block> take();
   std::vector<Rejection> rejections() const;
   int trials() const { return next_id_; }
+  // How the first trial of the delivery that failed did so. ok: none did.
+  model::OutcomeKind delivery() const { return delivery_; }
   bool default_failed() const { return default_failures_ > k_most_default_failures; }
 
 private:
@@ -54,6 +56,7 @@ private:
   bool fails_by_default(const TrialRequest& request, const TrialResult& result) const;
   void request(TrialRequest trial, Cause cause, std::size_t block, std::size_t place);
   void blame(const TrialRequest& request, const TrialResult& result);
+  void note_failure_of_delivery(const TrialResult& result);
   void ask_for_rest(const Pending& pending, const TrialResult& result);
   void reject(const Running& trial) {
     for (const int id : trial.ids)
@@ -80,6 +83,7 @@ private:
   std::map<int, bool> rejections_;  // whether it was repeated, by id
   int next_id_ = 0;
   int default_failures_ = 0;
+  model::OutcomeKind delivery_ = model::OutcomeKind::ok;
 };
 
 } // namespace ncclprobe::analysis::search

@@ -77,6 +77,7 @@ public:
     out.left_out = progress_.left_out;
     out.each_change_counts = progress_.each_change_counts;
     out.disturbances = disturbances_;
+    out.delivery = blocks_.delivery();
     out.rejections = blocks_.rejections();
     out.trials = blocks_.trials();
     out.seconds = progress_.spent_s;

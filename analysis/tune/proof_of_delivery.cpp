@@ -47,7 +47,7 @@ std::vector<double> of_all(const TimesOfTrials& trials, const std::vector<Proven
 } // namespace
 
 bool DeliveryProof::holds() const {
-  return !wrong_data && all && all->interval.low > 1 &&
+  return !wrong_data && outcome == model::OutcomeKind::ok && all && all->interval.low > 1 &&
          std::ranges::none_of(each, [](const std::optional<RatioTest>& one) {
            return !one || one->interval.high < 1;
          });

@@ -25,9 +25,10 @@ struct DeliveryProof {
   int repeated = 0;        // of these
   bool disturbed = false;  // `all` is empty only because of these trials
   bool wrong_data = false; // in a process with the delivery
+  model::OutcomeKind outcome = model::OutcomeKind::ok; // of its first trial that failed
 
-  // The delivery is faster for all targets together, and not slower for any of them, at
-  // k_confidence.
+  // The delivery never failed, is faster for all targets together, and not slower for any of them,
+  // at k_confidence.
   bool holds() const;
 };
 

@@ -59,6 +59,9 @@ constexpr FindingKind k_default_failed{
 constexpr FindingKind k_not_confirmed{
     "delivery_not_confirmed", Severity::warning,
     "Keep the defaults: {settings} won the search, but did not win again as delivered."};
+constexpr FindingKind k_delivery_failed{
+    "delivery_failed", Severity::warning,
+    "Keep the defaults: {settings} won the search, but failed as delivered: {outcome}."};
 constexpr FindingKind k_proof_disturbed{
     "proof_disturbed", Severity::warning,
     "Keep the defaults: {settings} won the search, but the default was disturbed or failed during "
@@ -131,9 +134,14 @@ Section answer_section(const Tuning& tuning) {
           {"confidence", 100 * k_confidence},
           {"processes", tuning.proof->delivery_processes}}});
   } else if (!tuning.delivered.empty()) {
+    const bool failed = tuning.proof && tuning.proof->outcome != model::OutcomeKind::ok;
     const bool disturbed = tuning.proof && tuning.proof->disturbed;
-    findings.push_back({disturbed ? &k_proof_disturbed : &k_not_confirmed,
+    findings.push_back({failed      ? &k_delivery_failed
+                        : disturbed ? &k_proof_disturbed
+                                    : &k_not_confirmed,
                         {{"settings", model::label_of(tuning.delivered)}}});
+    if (failed)
+      findings.back().values.emplace_back("outcome", analysis::in_words(tuning.proof->outcome));
   } else if (outcome.default_failed) {
     findings.push_back({&k_default_failed});
   } else if (candidates_tried(outcome) == 0 && !outcome.complete) {
@@ -375,7 +383,8 @@ Object data_of(const Tuning& tuning, const TablePtr& targets, const TablePtr& ca
             {"delivery_processes", tuning.proof->delivery_processes},
             {"rejected_trials", tuning.proof->rejected},
             {"repeated_trials", tuning.proof->repeated},
-            {"wrong_data", tuning.proof->wrong_data}});
+            {"wrong_data", tuning.proof->wrong_data},
+            {"outcome", tuning.proof->outcome}});
   return data;
 }
 

@@ -209,6 +209,7 @@ void TuneDelivery::judge(const analysis::RunSummary& proof) {
   const auto out = analysis::tune::rejected_trials(tuning_.ran, tuning_.outcome, k_proof_file);
   tuning_.proof = analysis::tune::prove_delivery(proof, targets, delivered, out.numbers);
   tuning_.proof->repeated = out.repeated;
+  tuning_.proof->outcome = tuning_.outcome.delivery;
   tuning_.explanations = analysis::tune::explain_delivery(proof, targets, delivered);
   tuning_.in_process = analysis::tune::check_in_process(
       proof, in_process_targets(targets), delivered, tuning_.explanations, out.numbers);

@@ -17,25 +17,6 @@ using namespace ncclprobe::analysis::search::simulation;
 
 namespace {
 
-using analysis::simulation::Noise;
-
-const Kind k_quiet{"0.2%", [](Noise& noise) { return 0.002 * noise.normal(); },
-                   [](Noise&, int) { return 0.0; }};
-
-// P and Q need fresh processes, R does not. P=1 is 20% faster, R=2 10%.
-Surface small_surface() {
-  Surface surface{.name = "small", .kind = k_quiet};
-  surface.space.parameters = {{.name = "P", .values = {"", "1", "2"}},
-                              {.name = "Q", .values = {"", "1"}},
-                              {.name = "R", .values = {"", "1", "2"}, .in_process = true}};
-  surface.space.targets = {{.name = "1M", .weight = 1, .bytes = 1 << 20},
-                           {.name = "64M", .weight = 3, .bytes = 64 << 20}};
-  surface.log_time = [](const Candidate& one, std::size_t) {
-    return (one[0] == 1 ? -0.2 : 0.0) + (one[1] == 1 ? 0.05 : 0.0) + (one[2] == 2 ? -0.1 : 0.0);
-  };
-  return surface;
-}
-
 struct Log {
   std::vector<TrialRequest> requests;
   Outcome outcome;
@@ -87,7 +68,7 @@ TEST_CASE("a search proves the settings and the rows of the table") {
 
 // P=1 is 20% faster. S changes nothing, and A=1 and B=1 do the same, 10%.
 Surface surface_with_needless_changes() {
-  Surface surface{.name = "needless", .kind = k_quiet};
+  Surface surface{.name = "needless", .kind = small_surface().kind};
   for (const char* name : {"S", "P", "A", "B"})
     surface.space.parameters.push_back({.name = name, .values = {"", "1"}});
   surface.space.targets = {{.name = "1M", .weight = 1, .bytes = 1 << 20}};
@@ -286,86 +267,6 @@ TEST_CASE("a new level of the default that stays is accepted") {
   const Outcome outcome = logged(surface).outcome;
   CHECK(std::ranges::count_if(outcome.disturbances, &Disturbance::new_level) == 1);
   CHECK(outcome.table[0].candidate == Candidate{1, 0, 2});
-}
-
-// After a search: the trials of the delivery, where the machine is disturbed from the second one's
-// start for so long. `budget_s` is left for repeats.
-Log logged_delivery(double disturbed_s, double budget_s = 1000) {
-  Surface surface = small_surface();
-  double from_s = 1e9;
-  surface.drift = [&](double seconds) {
-    return seconds > from_s && seconds < from_s + disturbed_s ? 0.3 : 0.0;
-  };
-  SimulatedMachine machine(surface, 1);
-  bool delivers = false;
-  Options options{.budget_s = 10'000, .expected_s = SimulatedMachine::expected_s};
-  double end_s = 0;
-  options.end_s = [&](bool) { return delivers ? end_s : 0; };
-  Search search(surface.space, options);
-  Log log;
-  auto run_all = [&] {
-    for (auto trials = search.next(); !trials.empty(); trials = search.next())
-      for (const TrialRequest& trial : trials) {
-        if (delivers)
-          log.requests.push_back(trial);
-        search.learn(trial, machine.run(trial));
-      }
-  };
-  run_all();
-  const Outcome found = search.outcome();
-  std::vector<Candidate> of_targets;
-  for (const Decision& row : found.table)
-    of_targets.push_back(row.candidate);
-  delivers = true;
-  from_s = machine.seconds() + 1; // a trial takes 1.4 s
-  end_s = options.budget_s - found.seconds - budget_s;
-  search.deliver(of_targets);
-  run_all();
-  log.outcome = search.outcome();
-  return log;
-}
-
-std::string in_order(const std::vector<TrialRequest>& trials) {
-  std::string order; // F: the delivery
-  for (const TrialRequest& trial : trials)
-    order += trial.form == Form::delivered ? 'F' : 'D';
-  return order;
-}
-
-TEST_CASE("the delivery runs in turns with the default, after a search that stays complete") {
-  const Log log = logged_delivery(0);
-  CHECK(in_order(log.requests) == "FDFDFD");
-  CHECK(log.outcome.complete);
-  CHECK(log.outcome.rejections.empty());
-  for (const TrialRequest& trial : log.requests) {
-    CHECK(trial.stage == Stage::delivery);
-    REQUIRE(trial.cells.size() == 2);
-    for (const CellRequest& cell : trial.cells)
-      CHECK(cell.candidate ==
-            (trial.form == Form::delivered ? Candidate{1, 0, 2} : Candidate{0, 0, 0}));
-  }
-}
-
-TEST_CASE("trials of the delivery that are disturbed are repeated once the default is as before") {
-  const Log log = logged_delivery(2);
-  CHECK(!log.outcome.disturbances.empty());
-  REQUIRE(!log.outcome.rejections.empty());
-  CHECK(std::ranges::all_of(log.outcome.rejections, &Rejection::repeated));
-  CHECK(std::ranges::count(log.requests, Cause::default_off, &TrialRequest::cause) ==
-        std::ssize(log.outcome.rejections));
-  CHECK(log.requests.size() > 6);
-  CHECK(log.outcome.complete);
-}
-
-TEST_CASE("a delivery is not repeated beyond the budget, and a disturbance that stays ends") {
-  const Log poor = logged_delivery(2, 5);
-  CHECK(in_order(poor.requests) == "FDFDFD");
-  REQUIRE(!poor.outcome.rejections.empty());
-  CHECK(std::ranges::none_of(poor.outcome.rejections, &Rejection::repeated));
-
-  const Log level = logged_delivery(1e6);
-  CHECK(std::ranges::count_if(level.outcome.disturbances, &Disturbance::new_level) == 1);
-  CHECK(level.requests.size() <= 20);
 }
 
 TEST_CASE("a search keeps its budget, and says that it was cut short") {

@@ -16,6 +16,9 @@ using model::OutcomeKind;
 const Kind k_usual{"1% between processes", [](Noise& noise) { return 0.01 * noise.normal(); },
                    [](Noise& noise, int) { return 0.005 * noise.normal(); }};
 
+const Kind k_quiet{"0.2%", [](Noise& noise) { return 0.002 * noise.normal(); },
+                   [](Noise&, int) { return 0.0; }};
+
 Parameter parameter(const std::string& name, int values, bool in_process = false) {
   Parameter out{.name = name, .in_process = in_process};
   for (int value = 0; value < values; ++value)
@@ -202,6 +205,19 @@ Surface drifting(std::uint64_t seed) {
 std::vector<Surface> surfaces_with_traps(std::uint64_t seed) {
   return {plateaus(seed),  noisy(seed),   interaction(seed), two_speeds_of_cells(seed),
           deceptive(seed), failing(seed), edge(seed),        drifting(seed)};
+}
+
+Surface small_surface() {
+  Surface surface{.name = "small", .kind = k_quiet};
+  surface.space.parameters = {{.name = "P", .values = {"", "1", "2"}},
+                              {.name = "Q", .values = {"", "1"}},
+                              {.name = "R", .values = {"", "1", "2"}, .in_process = true}};
+  surface.space.targets = {{.name = "1M", .weight = 1, .bytes = 1 << 20},
+                           {.name = "64M", .weight = 3, .bytes = 64 << 20}};
+  surface.log_time = [](const Candidate& one, std::size_t) {
+    return (one[0] == 1 ? -0.2 : 0.0) + (one[1] == 1 ? 0.05 : 0.0) + (one[2] == 2 ? -0.1 : 0.0);
+  };
+  return surface;
 }
 
 Surface flat_surface(const Kind& kind) {

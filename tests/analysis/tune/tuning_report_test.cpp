@@ -195,6 +195,17 @@ TEST_CASE("a delivery whose proof was disturbed is not recommended, and the answ
   CHECK(answers(tuning).front() == "proof_disturbed");
 }
 
+TEST_CASE(
+    "a delivery that fails in one of its trials is not recommended, and the answer says how") {
+  Tuning tuning = undisturbed(tuning_with_gain());
+  tuning.proof->outcome = model::OutcomeKind::crashed;
+  tuning.proof->disturbed = true;
+  const Report report = tuning_report(tuning);
+  CHECK(in_words(*findings(report).front()) ==
+        "Keep the defaults: NCCL_MIN_CTAS=32 won the search, but failed as delivered: crashed.");
+  CHECK_FALSE(has_export(tuning));
+}
+
 TEST_CASE("of each trial, the report says why it ran, with which settings, and how it ended") {
   std::string csv = written({.rows = trial_table(tuning_with_gain())}, Format::csv);
   std::erase(csv, '\r');
