@@ -38,7 +38,7 @@ class BadInput(ProgramTest):
         self.assertEqual(self.run_file.read_text(), "precious")
 
     def test_a_launcher_that_starts_lone_tasks_is_found_out(self):
-        self.expect(6, ["srun started 8 tasks", "--mpi=pmix"], "--backend", "host", *SMALL, SLURM_STEP_NUM_TASKS="8")
+        self.expect(6, ["srun started 8 tasks", "Open MPI: pmix"], "--backend", "host", *SMALL, SLURM_STEP_NUM_TASKS="8")
 
     def test_a_report_of_something_else(self):
         self.expect(2, ["nothing.h5"], "report", "nothing.h5")
