@@ -20,8 +20,8 @@ struct CheckOptions {
   // GPUs of a node that have a rail each. With more than one, each group is measured once as a
   // whole and once on all rails at once, each rail separately.
   int rails = 1;
-  int group = 2;      // nodes that are measured together
-  int then_group = 0; // then of the good ones, for faults that pairs do not show; 0: none
+  int group = 2;       // nodes that are measured together
+  int large_group = 0; // then of the good ones, for faults that pairs do not show; 0: none
   int most_rounds = 14;
   // The largest probability that anything is named that is at most half as slow as `slower`.
   double alpha = 0.01;
@@ -33,6 +33,8 @@ struct CheckOptions {
   // Numbers of paths: 0 is the whole node, rail r is r + 1.
   int paths() const { return rails > 1 ? 1 + rails : 1; }
 };
+// Of two larger groups nothing says which one is slow.
+constexpr int k_least_large_groups = 3;
 // Logarithms of times: what is bad, and what is tolerated.
 double bad_shift(const CheckOptions& options);
 double tolerated_shift(const CheckOptions& options);
@@ -105,13 +107,13 @@ struct PathVerdict {
 };
 
 // What a node's standing rests on.
-enum class Evidence { first_groups, then_groups, baseline };
+enum class Evidence { first_groups, large_groups, baseline };
 
 struct NodeVerdict {
   Standing standing = Standing::undecided;
   Evidence evidence = Evidence::first_groups;
   std::vector<PathVerdict> paths;
-  std::vector<PathVerdict> then_groups;      // empty: it was not to be measured in them
+  std::vector<PathVerdict> large_groups;     // empty: it was not to be measured in them
   std::vector<PathVerdict> against_baseline; // of earlier speeds; empty: none of them is known
   std::vector<int> bad_rails;                // only some of them; empty: not a matter of rails
   Reason fault_reason = Reason::none;
@@ -119,9 +121,9 @@ struct NodeVerdict {
   int broken = 0;    // meetings that did not finish
 
   const std::vector<PathVerdict>& decisive() const { // of that evidence
-    return evidence == Evidence::first_groups  ? paths
-           : evidence == Evidence::then_groups ? then_groups
-                                               : against_baseline;
+    return evidence == Evidence::first_groups   ? paths
+           : evidence == Evidence::large_groups ? large_groups
+                                                : against_baseline;
   }
 };
 
@@ -148,8 +150,12 @@ struct Judgement {
   std::vector<double> usual_ns;     // by path; what a group of good nodes takes; empty: unknown
   double usual_error = 0;           // standard error of the logarithm of the first one
   double noise = 0; // standard deviation of a meeting's logarithm, the largest path's
-  std::optional<double> then_usual_ns; // whole nodes in the later groups; absent: none was measured
-  int then_undecided = 0;              // good in the first groups; the rounds were over for more
+  std::optional<double>
+      large_usual_ns;      // whole nodes in the later groups; absent: none was measured
+  int large_measured = 0;  // these groups, finished or not
+  int large_undecided = 0; // good in the first groups; the rounds were over for more
+  // Nodes that the earlier check knows, but too few partners that were as slow then.
+  int not_compared = 0;
 
   int count(Standing standing) const;
   bool decided() const; // nodes and groups

@@ -67,11 +67,22 @@ Value baseline_value(const Checked& checked) {
                 {"ratio", six_digits(checked.baseline->ratio)},
                 {"ratio_interval", interval_value(checked.baseline->interval)},
                 {"slower", checked.baseline->slower},
-                {"unknown_nodes", checked.baseline->unknown_nodes}};
+                {"unknown_nodes", checked.baseline->unknown_nodes},
+                {"not_compared_nodes", checked.judgement.not_compared}};
 }
 
 std::optional<double> known(double gb_per_s) {
   return gb_per_s > 0 ? std::optional(six_digits(gb_per_s)) : std::nullopt;
+}
+
+// The results also have the first groups, if these have more than two nodes.
+Value large_groups_value(const Checked& checked) {
+  const auto& usual_ns = checked.judgement.large_usual_ns;
+  return Object{{"nodes", checked.options.large_group},
+                {"usual_us", usual_ns ? std::optional(six_digits(*usual_ns / 1e3)) : std::nullopt},
+                {"usual_gb_per_s", known(checked.large_usual_gb_per_s)},
+                {"undecided", checked.judgement.large_undecided},
+                {"results", group_table(checked)}};
 }
 
 List times_of(const Checked& checked) {
@@ -144,7 +155,6 @@ Object fleet_data(const Checked& checked, const TablePtr& nodes, const Commands&
           {"measured", Object{{"collective", checked.collective},
                               {"bytes", checked.bytes},
                               {"nodes_per_group", checked.options.group},
-                              {"then_nodes_per_group", checked.options.then_group},
                               {"ranks_per_node", checked.ranks_per_node},
                               {"rounds", checked.rounds},
                               {"measurements", checked.meetings}}},
@@ -154,16 +164,11 @@ Object fleet_data(const Checked& checked, const TablePtr& nodes, const Commands&
                             {"rounds", checked.options.most_rounds}}},
           {"usual_us", times_of(checked)},
           {"usual_gb_per_s", known(checked.usual_gb_per_s)},
-          {"then_usual_us", checked.judgement.then_usual_ns
-                                ? std::optional(six_digits(*checked.judgement.then_usual_ns / 1e3))
-                                : std::nullopt},
-          {"then_usual_gb_per_s", known(checked.then_usual_gb_per_s)},
-          {"then_undecided", checked.judgement.then_undecided},
           {"noise", six_digits(checked.judgement.noise)},
           {"baseline", baseline_value(checked)},
           {"nodes", nodes},
           {"links", link_table(checked)},
-          {"groups", group_table(checked)},
+          {"large_groups", large_groups_value(checked)},
           {"rails", rails_of(checked)},
           {"commands", Object{{"slurm", commands.slurm}, {"kubernetes", commands.kubernetes}}},
           {"why_incomplete", checked.why_incomplete}};

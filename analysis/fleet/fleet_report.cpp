@@ -26,15 +26,14 @@ constexpr FindingKind k_bad_node{"bad_node", Severity::error, "{node}: {reason}"
     k_bad_link{"bad_link", Severity::error,
                "link {first} - {second}: {reason}; both nodes are good with others"},
     k_bad_group{"bad_group", Severity::error,
-                "together, {nodes}: {reason}; all of them are good with others"},
+                "group {nodes}: {reason}; each of them is good in other groups"},
     k_bad_rail{"bad_rail", Severity::error, "rail {rail} of all nodes: {ratio:.2f}x of the others"},
     k_fleet_slower{"fleet_slower", Severity::error,
                    "the whole fleet: {ratio:.2f}x [{low:.2f}, {high:.2f}] of {file}"},
     k_undecided_node{"undecided_node", Severity::warning, "{node}: not decided, {reason}"},
     k_undecided_link{"undecided_link", Severity::warning,
                      "link {first} - {second}: not decided, {reason}"},
-    k_undecided_group{"undecided_group", Severity::warning,
-                      "together, {nodes}: not decided, {reason}"},
+    k_undecided_group{"undecided_group", Severity::warning, "group {nodes}: not decided, {reason}"},
     k_more{"more", Severity::warning, "and {count} more: --format json has all"},
     k_incomplete{"incomplete", Severity::warning, "The check is incomplete: {why}"},
     k_synthetic{"synthetic", Severity::warning,
@@ -139,7 +138,28 @@ std::string usual_words(double usual_ns, double gb_per_s) {
          (gb_per_s > 0 ? fmt::format(", {} GB/s busbw", base::format_number(gb_per_s)) : "");
 }
 
-std::string baseline_words(const BaselineComparison& baseline) {
+std::string large_group_words(const Checked& checked) {
+  const Judgement& judgement = checked.judgement;
+  const std::string size = fmt::format("of {} nodes", checked.options.large_group);
+  if (!judgement.large_usual_ns && judgement.large_measured > 0)
+    return fmt::format(
+        "{}: none of {} finished", size,
+        base::count_of(static_cast<std::size_t>(judgement.large_measured), "group", "groups"));
+  if (!judgement.large_usual_ns)
+    return fmt::format("{} were not measured: {}", size,
+                       judgement.first_decided ? "too few nodes or rounds are left"
+                                               : "not all nodes are decided");
+  std::string words = fmt::format(
+      "{}: {}", size, usual_words(*judgement.large_usual_ns, checked.large_usual_gb_per_s));
+  if (judgement.large_undecided > 0)
+    words += fmt::format(
+        "; {} not decided when the rounds ended",
+        base::count_of(static_cast<std::size_t>(judgement.large_undecided), "node", "nodes"));
+  return words;
+}
+
+std::string baseline_words(const Checked& checked) {
+  const BaselineComparison& baseline = *checked.baseline;
   std::string words =
       fmt::format("the fleet reaches {:.2f}x [{:.2f}, {:.2f}] of {}", baseline.ratio,
                   baseline.interval.low, baseline.interval.high, baseline.file);
@@ -147,6 +167,9 @@ std::string baseline_words(const BaselineComparison& baseline) {
     words += fmt::format(
         ", which does not know {}",
         base::count_of(static_cast<std::size_t>(baseline.unknown_nodes), "node", "nodes"));
+  if (const int count = checked.judgement.not_compared; count > 0)
+    words += fmt::format("; {} had too few partners that were as slow then",
+                         base::count_of(static_cast<std::size_t>(count), "node", "nodes"));
   return words;
 }
 
@@ -167,26 +190,10 @@ Section figures_section(const Checked& checked) {
                             usual_words(checked.judgement.usual_ns.front(), checked.usual_gb_per_s),
                             100 * checked.judgement.noise),
                 k_hang);
-  const int undecided = checked.judgement.then_undecided;
-  if (checked.judgement.then_usual_ns)
-    section.add(
-        "Groups",
-        fmt::format("of {} nodes: {}{}", checked.options.then_group,
-                    usual_words(*checked.judgement.then_usual_ns, checked.then_usual_gb_per_s),
-                    undecided > 0
-                        ? fmt::format("; the rounds were over before {} decided in them",
-                                      undecided == 1 ? "1 node was"
-                                                     : fmt::format("{} nodes were", undecided))
-                        : ""),
-        k_hang);
-  else if (checked.options.then_group > 0)
-    section.add("Groups",
-                fmt::format("of {} nodes were not measured: {}", checked.options.then_group,
-                            checked.judgement.first_decided ? "too few nodes or rounds are left"
-                                                            : "not all nodes are decided"),
-                k_hang);
+  if (checked.options.large_group > 0)
+    section.add("Groups", large_group_words(checked), k_hang);
   if (checked.baseline)
-    section.add("Baseline", baseline_words(*checked.baseline), k_hang);
+    section.add("Baseline", baseline_words(checked), k_hang);
   if (!checked.run_file.empty())
     section.blocks.push_back(Text{"Run file", checked.run_file, k_hang, true});
   return section;

@@ -29,8 +29,8 @@ struct Checked {
   std::string collective;
   std::uint64_t bytes = 0;
   int ranks_per_node = 1;
-  double usual_gb_per_s = 0;      // busbw of a group of good nodes; 0: unknown
-  double then_usual_gb_per_s = 0; // of the later groups
+  double usual_gb_per_s = 0;       // busbw of a group of good nodes; 0: unknown
+  double large_usual_gb_per_s = 0; // of the later groups
   int rounds = 0;
   int meetings = 0;
   Judgement judgement;

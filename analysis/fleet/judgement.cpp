@@ -11,15 +11,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 namespace ncclprobe::analysis::fleet {
 namespace {
 
-// Partners with which a node must have broken, before it is said to be the reason.
-constexpr std::size_t k_partners_to_fail = 2;
+// Groups that must have broken with a node, and have nothing else in common, before it is said to
+// be the reason.
+constexpr std::size_t k_groups_to_fail = 2;
 constexpr int k_rails_to_compare = 3;
 constexpr double k_centre_errors = 3;
+// Of a node's random groups, the share that must say something about it against an earlier check.
+constexpr double k_least_informing = 0.25;
 
 // What is known of nodes that broke down, or whose groups of that size did.
 class Failures {
@@ -80,19 +84,67 @@ private:
                                 [&](int other) { return other != node && out_[at(other)]; });
   }
 
-  // The node with the most partners first: its failure may explain those of its partners.
-  bool find_another() {
-    std::vector<std::set<Group>> partners(out_.size());
+  // What speaks against a node that has not finished since.
+  struct Charge {
+    int node = 0;
+    std::set<Group> groups; // whose other members all finished without it
+    std::size_t broken = 0; // all groups
+  };
+
+  // If they have more in common, another node or what these share may be the reason.
+  static bool have_only(const std::set<Group>& groups, int node) {
+    Group common = *groups.begin();
+    for (const Group& group : groups)
+      std::erase_if(common, [&](int one) { return !std::ranges::binary_search(group, one); });
+    return common == Group{node};
+  }
+
+  bool others_finished(const Group& group, int node) const {
+    return std::ranges::all_of(
+        group, [&](int other) { return other == node || last_measured_[at(other)] >= 0; });
+  }
+
+  static bool share_any(const Charge& one, const Charge& other) {
+    return std::ranges::any_of(one.groups,
+                               [&](const Group& group) { return other.groups.contains(group); });
+  }
+
+  std::vector<Charge> charges() const {
+    std::map<int, std::set<Group>> broken;
     for (const Meeting* one : broken_)
       for (int node : one->nodes)
         if (!out_[at(node)] && counts(*one, node) && last_measured_[at(node)] <= one->round)
-          partners[at(node)].insert(one->nodes);
-    const auto most = std::ranges::max_element(partners, {}, &std::set<Group>::size);
-    if (most == partners.end() || most->size() < k_partners_to_fail)
+          broken[node].insert(one->nodes);
+    std::vector<Charge> charges;
+    for (const auto& [node, groups] : broken) {
+      Charge charge{node, {}, groups.size()};
+      for (const Group& group : groups)
+        if (others_finished(group, node))
+          charge.groups.insert(group);
+      if (charge.groups.size() >= k_groups_to_fail && have_only(charge.groups, node))
+        charges.push_back(std::move(charge));
+    }
+    return charges;
+  }
+
+  // The node with the most groups first: its failure may explain those of its partners. If the same
+  // groups say as much against another node, neither is accused.
+  bool find_another() {
+    const std::vector<Charge> all = charges();
+    std::size_t most = 0;
+    for (const Charge& one : all)
+      most = std::max(most, one.groups.size());
+    const auto found = std::ranges::find_if(all, [&](const Charge& one) {
+      return one.groups.size() == most && std::ranges::none_of(all, [&](const Charge& other) {
+               return other.node != one.node && other.groups.size() == most &&
+                      share_any(one, other);
+             });
+    });
+    if (found == all.end())
       return false;
-    fail({static_cast<int>(most - partners.begin()), rounds_, Reason::never_finished,
-          group_ == 2 ? fmt::format("did not finish with any of {} partners", most->size())
-                      : fmt::format("did not finish in any of {} groups of {} nodes", most->size(),
+    fail({found->node, rounds_, Reason::never_finished,
+          group_ == 2 ? fmt::format("did not finish with any of {} partners", found->broken)
+                      : fmt::format("did not finish in any of {} groups of {} nodes", found->broken,
                                     group_)});
     return true;
   }
@@ -148,7 +200,8 @@ std::vector<RailVerdict> rails_of(const CheckOptions& options,
 // Each kind of test has the same share of the permitted errors: of nodes and of groups in the
 // first groups, the same in the later ones, and of nodes against an earlier check.
 double alpha_of_a_kind(const CheckOptions& options, const History& history) {
-  return options.alpha / (2 + (options.then_group > 0 ? 2 : 0) + (history.earlier.empty() ? 0 : 1));
+  return options.alpha /
+         (2 + (options.large_group > 0 ? 2 : 0) + (history.earlier.empty() ? 0 : 1));
 }
 
 // All paths, in groups of that size.
@@ -209,6 +262,49 @@ std::vector<PathJudge> baseline_judges(const CheckOptions& options, const Histor
   return judges;
 }
 
+// Of each node, those that were about as slow then or faster: only a meeting with these shows
+// whether it lost. A node that was faster than most has few.
+class EarlierPartners {
+public:
+  EarlierPartners(const CheckOptions& options, const History& history)
+      : options_(options), earlier_(history.earlier),
+        slowness_(static_cast<std::size_t>(options.paths())) {
+    for (const auto& paths : earlier_)
+      for (std::size_t path = 0; path < paths.size(); ++path)
+        if (paths[path])
+          slowness_[path].push_back(paths[path]->slowness);
+    for (std::vector<double>& all : slowness_)
+      std::ranges::sort(all);
+  }
+
+  bool knows(int node) const {
+    return !earlier_.empty() && !earlier_[static_cast<std::size_t>(node)].empty();
+  }
+
+  // So few that random groups hardly ever consist of them.
+  bool are_few(int node) const {
+    if (!knows(node))
+      return true;
+    const auto& paths = earlier_[static_cast<std::size_t>(node)];
+    for (std::size_t path = 0; path < paths.size(); ++path) {
+      if (!paths[path])
+        return true;
+      const std::vector<double>& all = slowness_[path];
+      const auto end =
+          std::ranges::lower_bound(all, paths[path]->slowness + tolerated_shift(options_));
+      const double share = static_cast<double>(end - all.begin() - 1) / (options_.nodes - 1);
+      if (std::pow(share, options_.group - 1) < k_least_informing)
+        return true;
+    }
+    return false;
+  }
+
+private:
+  const CheckOptions& options_;
+  const std::vector<std::vector<std::optional<EarlierSpeed>>>& earlier_;
+  std::vector<std::vector<double>> slowness_; // by path, in ascending order
+};
+
 std::vector<PathVerdict> verdicts_of(const std::vector<PathJudge>& judges, int node) {
   std::vector<PathVerdict> verdicts;
   for (const PathJudge& path : judges)
@@ -235,7 +331,7 @@ class Judge {
 public:
   Judge(const CheckOptions& options, const History& history)
       : options_(options), history_(history), failures_(options, history, options.group),
-        later_failures_(options, history, options.then_group) {}
+        later_failures_(options, history, options.large_group) {}
 
   Judgement judge() {
     const std::vector<PathJudge> first =
@@ -244,7 +340,7 @@ public:
     add_groups(first, failures_);
     judgement_.first_decided = judgement_.decided();
     if (may_continue())
-      judge_further(judges_of(options_, history_, options_.then_group, later_failures_.out()));
+      judge_further(judges_of(options_, history_, options_.large_group, later_failures_.out()));
     for (NodeVerdict& one : judgement_.nodes)
       one.bad_rails = bad_rails_of(options_, one.decisive());
     judgement_.rails = rails_of(options_, first);
@@ -260,15 +356,21 @@ public:
 private:
   void judge_nodes(const std::vector<PathJudge>& first) {
     const std::vector<PathJudge> baseline = baseline_judges(options_, history_, failures_.out());
+    const EarlierPartners partners(options_, history_);
     for (int node = 0; node < options_.nodes; ++node) {
       NodeVerdict& one = judgement_.nodes.emplace_back();
       one.paths = verdicts_of(first, node);
-      one.against_baseline = verdicts_of(baseline, node);
-      if (!is_known(one.against_baseline))
-        one.against_baseline.clear();
       one.standing = together(one.paths);
+      one.against_baseline = verdicts_of(baseline, node);
+      if (!is_known(one.against_baseline) ||
+          (one.standing == Standing::good &&
+           together(one.against_baseline) == Standing::undecided &&
+           (!has_rounds() || partners.are_few(node))))
+        one.against_baseline.clear();
       add_evidence(one, Evidence::baseline, one.against_baseline);
       add_failures(one, node, failures_);
+      if (partners.knows(node) && one.against_baseline.empty() && one.standing != Standing::failed)
+        ++judgement_.not_compared;
     }
   }
 
@@ -299,16 +401,19 @@ private:
   }
 
   bool has_rounds() const { return history_.rounds < options_.most_rounds; }
-  bool has_later_groups() const {
-    return std::ranges::any_of(history_.meetings, [&](const Meeting& one) {
-      return static_cast<int>(one.nodes.size()) == options_.then_group;
-    });
+  bool is_large(const Meeting& one) const {
+    return static_cast<int>(one.nodes.size()) == options_.large_group;
   }
-  // With fewer nodes there would be nothing to compare a group with.
+  bool has_later_groups() const {
+    return std::ranges::any_of(history_.meetings,
+                               [&](const Meeting& one) { return is_large(one); });
+  }
+  // With fewer groups, nothing would tell which one is slow.
   bool may_continue() const {
-    return options_.then_group > 0 && judgement_.first_decided &&
+    return options_.large_group > 0 && judgement_.first_decided &&
            (has_later_groups() ||
-            (has_rounds() && judgement_.count(Standing::good) >= 2 * options_.then_group));
+            (has_rounds() &&
+             judgement_.count(Standing::good) >= k_least_large_groups * options_.large_group));
   }
 
   void judge_further(const std::vector<PathJudge>& later) {
@@ -316,15 +421,17 @@ private:
       NodeVerdict& one = judgement_.nodes[static_cast<std::size_t>(node)];
       if (one.standing != Standing::good)
         continue;
-      one.then_groups = verdicts_of(later, node);
-      if (!has_rounds() && together(one.then_groups) == Standing::undecided)
-        ++judgement_.then_undecided; // it is as good as the first groups say
+      one.large_groups = verdicts_of(later, node);
+      if (!has_rounds() && together(one.large_groups) == Standing::undecided)
+        ++judgement_.large_undecided; // it is as good as the first groups say
       else
-        add_evidence(one, Evidence::then_groups, one.then_groups);
+        add_evidence(one, Evidence::large_groups, one.large_groups);
       add_failures(one, node, later_failures_);
     }
     add_groups(later, later_failures_);
-    judgement_.then_usual_ns = later.front().usual_ns();
+    judgement_.large_measured = static_cast<int>(std::ranges::count_if(
+        history_.meetings, [&](const Meeting& one) { return is_large(one); }));
+    judgement_.large_usual_ns = later.front().usual_ns();
   }
 
   const CheckOptions& options_;

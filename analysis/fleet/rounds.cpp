@@ -6,6 +6,7 @@
 #include "analysis/search/random_order.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -39,22 +40,24 @@ public:
   }
 
   Round make() {
-    const std::vector<int> good = shuffled(Standing::good), bad = shuffled(Standing::bad);
+    free_ = shuffled(Standing::good);
+    for (const GroupVerdict& one : judgement_.groups)
+      if (one.standing == Standing::undecided && one.nodes.size() == group())
+        repeat(one.nodes);
+    // The slowest first: when the reason of slow groups is found, the others are soon good.
     std::vector<int> suspects = shuffled(Standing::undecided);
-    if (suspects.size() > good.size() || good.size() < partners()) {
-      free_ = std::move(suspects);
-      free_.insert(free_.end(), good.begin(), good.end());
+    std::ranges::stable_sort(suspects, {}, [&](int node) { return slowest_of(node); });
+    std::size_t served = 0;
+    while (served < suspects.size() && free_.size() >= partners())
+      pair_with_good(suspects[served++]);
+    if (served < suspects.size()) {
+      free_.insert(free_.end(), suspects.begin() + static_cast<std::ptrdiff_t>(served),
+                   suspects.end());
       mix();
       pair_all(free_.size());
       return std::move(round_);
     }
-    free_ = good;
-    for (const GroupVerdict& one : judgement_.groups)
-      if (one.standing == Standing::undecided && one.nodes.size() == group())
-        repeat(one.nodes);
-    for (int node : suspects)
-      pair_with_good(node);
-    for (int node : bad)
+    for (int node : shuffled(Standing::bad))
       if (is_of_these_groups(node) && meetings_of(node) < k_enough_meetings)
         pair_with_good(node);
     pair_all(std::max<std::size_t>(k_least_compared, round_.groups.size()) * group());
@@ -63,9 +66,9 @@ public:
 
 private:
   static std::size_t at(int node) { return static_cast<std::size_t>(node); }
-  bool in_later_groups() const { return options_.then_group > 0 && judgement_.first_decided; }
+  bool in_later_groups() const { return options_.large_group > 0 && judgement_.first_decided; }
   std::size_t group() const {
-    return static_cast<std::size_t>(in_later_groups() ? options_.then_group : options_.group);
+    return static_cast<std::size_t>(in_later_groups() ? options_.large_group : options_.group);
   }
   std::size_t partners() const { return group() - 1; }
 
@@ -84,6 +87,14 @@ private:
     std::ranges::stable_sort(free_, {}, [&](int node) { return took_part_[at(node)]; });
   }
 
+  // The ratio of its slowest path; 0: none was measured.
+  double slowest_of(int node) const {
+    double least = INFINITY;
+    for (const PathVerdict& path : judgement_.nodes[at(node)].decisive())
+      least = std::min(least, path.estimate ? path.estimate->ratio : 0);
+    return least;
+  }
+
   int meetings_of(int node) const {
     const auto& estimate = judgement_.nodes[at(node)].decisive().front().estimate;
     return estimate ? estimate->meetings : 0;
@@ -91,7 +102,7 @@ private:
 
   // Whether a further one of the present groups says more about a bad node.
   bool is_of_these_groups(int node) const {
-    return in_later_groups() == (judgement_.nodes[at(node)].evidence == Evidence::then_groups);
+    return in_later_groups() == (judgement_.nodes[at(node)].evidence == Evidence::large_groups);
   }
 
   int met(int a, int b) const {
@@ -99,11 +110,9 @@ private:
     return found == met_.end() ? 0 : found->second;
   }
 
-  // Takes partners from the free nodes: those that the members met least.
-  bool fill(Group& members) {
+  // Takes partners from the free nodes, which must suffice: those that the members met least.
+  void fill(Group& members) {
     while (members.size() < group()) {
-      if (free_.empty())
-        return false;
       auto strangeness = [&](int node) {
         int sum = 0;
         for (int member : members)
@@ -123,7 +132,6 @@ private:
         free_.erase(best);
       }
     }
-    return true;
   }
 
   void add(Group members, bool may_hang) {
@@ -132,9 +140,11 @@ private:
   }
 
   void pair_with_good(int node) {
+    if (free_.size() < partners())
+      return;
     Group members{node};
-    if (fill(members))
-      add(std::move(members), broke_[at(node)]);
+    fill(members);
+    add(std::move(members), broke_[at(node)]);
   }
 
   void repeat(const Group& nodes) {

@@ -16,7 +16,7 @@ struct Round {
 
 // The next round: random groups of all nodes while most are undecided; then each suspect with
 // partners proven good, and some groups of good nodes for comparison. When that has decided, the
-// same with the good nodes in groups of `then_group`. Empty when all is decided, when the rounds
+// same with the good nodes in groups of `large_group`. Empty when all is decided, when the rounds
 // are used up, or when too few nodes are left. Depends only on its arguments.
 Round next_round(const CheckOptions& options, const History& history, const Judgement& judgement);
 

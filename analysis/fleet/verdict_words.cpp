@@ -77,10 +77,10 @@ Reason reason_id_of(const NodeVerdict& node) {
   case Standing::failed:
     return node.fault_reason;
   case Standing::bad:
-    return node.evidence == Evidence::baseline      ? Reason::got_slower
-           : node.evidence == Evidence::then_groups ? Reason::slow_in_groups
-           : node.bad_rails.empty()                 ? Reason::slow
-                                                    : Reason::slow_rails;
+    return node.evidence == Evidence::baseline       ? Reason::got_slower
+           : node.evidence == Evidence::large_groups ? Reason::slow_in_groups
+           : node.bad_rails.empty()                  ? Reason::slow
+                                                     : Reason::slow_rails;
   case Standing::undecided:
     break;
   }
@@ -96,13 +96,13 @@ std::string reason_of(const Checked& checked, int node) {
   if (one.standing == Standing::failed)
     return one.fault;
   const SpeedEstimate* estimate = shown_estimate(one);
-  std::string reason = estimate != nullptr                     ? in_words(*estimate)
-                       : one.evidence == Evidence::then_groups ? "never measured in a larger group"
-                                                               : "never measured";
+  std::string reason = estimate != nullptr                      ? in_words(*estimate)
+                       : one.evidence == Evidence::large_groups ? "never measured in a larger group"
+                                                                : "never measured";
   if (estimate != nullptr && one.evidence == Evidence::baseline)
     reason += ", against the baseline";
-  if (estimate != nullptr && one.evidence == Evidence::then_groups)
-    reason += fmt::format(", only in groups of {}", checked.options.then_group);
+  if (estimate != nullptr && one.evidence == Evidence::large_groups)
+    reason += fmt::format(", only in groups of {}", checked.options.large_group);
   if (!one.bad_rails.empty())
     reason += fmt::format(", rail {}", base::format_number_list(one.bad_rails));
   if (one.broken > 0)

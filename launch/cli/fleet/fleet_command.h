@@ -17,7 +17,7 @@ struct FleetOptions : RunOptions {
   model::Collective collective = model::Collective::all_reduce;
   std::optional<std::uint64_t> bytes; // unset: as the backend needs to fill its links
   int group = 2;
-  std::optional<int> then_group; // 0: none; unset: by the number of nodes
+  std::optional<int> large_group; // 0: none; unset: by the number of nodes
   double slower = 0.1;
   double alpha = 0.01;
   double power = 0.99;

@@ -17,13 +17,39 @@ using namespace analysis::fleet;
 
 namespace {
 
-constexpr int k_usual_then_group = 8;
+constexpr int k_usual_large_group = 8;
 
-// Of the later groups, four or more, so that a slow one has some to compare it with. Two suffice in
-// small fleets.
-int usual_then_group(const FleetOptions& options, int nodes) {
-  const int usual = std::clamp(nodes / 4, 3, k_usual_then_group);
-  return usual > options.group && nodes >= 8 ? usual : 0;
+int most_in_large_group(const FleetOptions& options, int nodes) {
+  return std::min(nodes / k_least_large_groups, options.at_once.value_or(nodes));
+}
+
+// Six groups or more: with fewer, most nodes meet a slow one often, and rounds run out before all
+// others are good. Small fleets have three at least.
+int usual_large_group(const FleetOptions& options, int nodes) {
+  const int usual =
+      std::min(std::clamp(nodes / 6, 3, k_usual_large_group), most_in_large_group(options, nodes));
+  return usual > options.group ? usual : 0;
+}
+
+base::Result<void> check_large_group(const FleetOptions& options, const CheckOptions& limits) {
+  auto refused = [&](const std::string& why, const std::string& hint) {
+    return base::fail(base::Error{base::Errc::invalid_argument,
+                                  fmt::format("--large-group {}: {}", limits.large_group, why),
+                                  hint});
+  };
+  if (limits.large_group == 0)
+    return {};
+  if (limits.large_group <= limits.group)
+    return refused(fmt::format("the first groups have {} nodes already", limits.group),
+                   "take more, or 0 for none");
+  if (options.at_once && limits.large_group > *options.at_once)
+    return refused(fmt::format("--at-once permits only {} nodes", *options.at_once),
+                   fmt::format("take at most {}, or 0 for none", *options.at_once));
+  if (limits.large_group > limits.nodes / k_least_large_groups)
+    return refused(
+        fmt::format("there are {} nodes, too few for three such groups", limits.nodes),
+        fmt::format("take at most {}, or 0 for none", limits.nodes / k_least_large_groups));
+  return {};
 }
 
 CheckOptions limits_of(const FleetOptions& options, const FleetNodes& nodes) {
@@ -31,7 +57,7 @@ CheckOptions limits_of(const FleetOptions& options, const FleetNodes& nodes) {
   limits.nodes = nodes.count();
   limits.rails = nodes.ranks_per_node;
   limits.group = options.group;
-  limits.then_group = options.then_group.value_or(usual_then_group(options, nodes.count()));
+  limits.large_group = options.large_group.value_or(usual_large_group(options, nodes.count()));
   limits.most_rounds = options.rounds;
   limits.alpha = options.alpha;
   limits.power = options.power;
@@ -81,18 +107,7 @@ base::Result<workload::Plan> FleetJob::plan() {
   if (plan.trials.empty())
     return base::fail(base::Errc::mismatch, "too few nodes have all their ranks");
   what_.bytes = plan.trials.front().cells.front().label.bytes; // rounded
-  if (limits_.then_group > 0 && 2 * limits_.then_group > nodes_.count())
-    return base::fail(
-        base::Error{base::Errc::invalid_argument,
-                    fmt::format("--then-group {}: there are {} nodes, too few for two such groups",
-                                limits_.then_group, nodes_.count()),
-                    fmt::format("take at most {}, or 0 for none", nodes_.count() / 2)});
-  if (limits_.then_group > 0 && limits_.then_group <= limits_.group)
-    return base::fail(
-        base::Error{base::Errc::invalid_argument,
-                    fmt::format("--then-group {}: the first groups have {} nodes already",
-                                limits_.then_group, limits_.group),
-                    "take more, or 0 for none"});
+  NCCLPROBE_TRY(check_large_group(options_, limits_));
   if (!options_.baseline.empty()) {
     NCCLPROBE_TRY_ASSIGN(baseline_, read_fleet_baseline(options_.baseline, limits_, what_, nodes_,
                                                         options_.ranks_per_node));
@@ -197,8 +212,8 @@ int FleetJob::conclude(const std::filesystem::path& run_file, int exit_code) {
     checked.why_incomplete = "it was stopped";
   if (!checked.judgement.usual_ns.empty())
     checked.usual_gb_per_s = busbw_gb_per_s(checked.judgement.usual_ns.front(), limits_.group);
-  if (const auto& usual = checked.judgement.then_usual_ns)
-    checked.then_usual_gb_per_s = busbw_gb_per_s(*usual, limits_.then_group);
+  if (const auto& usual = checked.judgement.large_usual_ns)
+    checked.large_usual_gb_per_s = busbw_gb_per_s(*usual, limits_.large_group);
   if (baseline_)
     checked.baseline = compare_fleets(*baseline_, limits_, checked.judgement);
   // A trial that failed is a result here; what else went wrong stays.

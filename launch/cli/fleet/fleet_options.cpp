@@ -10,10 +10,9 @@ namespace {
 
 constexpr const char* k_fleet_about =
     "In each round, random pairs of nodes run a collective, all pairs at the same time. A pair is "
-    "as "
-    "slow as its slower node, so both nodes of a fast pair are good. Each of the other nodes is "
+    "as slow as its slower node, so both nodes of a fast pair are good. Each of the other nodes is "
     "measured again, together with a node that is proven good. Then the good nodes are measured in "
-    "larger groups (--then-group), because some faults only show with more than two nodes. The "
+    "larger groups (--large-group), because some faults only show with more than two nodes. The "
     "check ends when every node is known to be good or bad, or after --rounds. "
     "With several ranks on a node, the network path of each rank "
     "(its rail) is measured too.\n\n"
@@ -21,7 +20,8 @@ constexpr const char* k_fleet_about =
     "--alpha sets. It is good if its loss is less than --slower, with the confidence that --power "
     "sets. If a pair is slow but both nodes are fast with others, the link is bad. A node that "
     "crashes or hangs is bad, and the check continues without it. With --baseline, a node is also "
-    "bad if it lost as much since an earlier check while the whole fleet did not.\n\n"
+    "bad if it lost more than half of --slower since the earlier check. The change of the whole "
+    "fleet is subtracted.\n\n"
     "The report contains commands for Slurm and Kubernetes that take the bad nodes out of service. "
     "ncclprobe does not run them. All measurements are in the run file.";
 
@@ -72,25 +72,27 @@ Usage fleet_usage(FleetOptions& into) {
           {{option("action", "ACTION", into.action, choice_words({"check"}),
                    "check: search for bad nodes",
                    {.example = "check", .positional = true, .required = true})},
-           in_group("What is measured",
-                    {option("collective", "NAME", into.collective,
-                            name_words<model::Collective>("collective"),
-                            "Collective that each group of nodes runs"),
-                     option("size", "SIZE", into.bytes, bytes_words(), "Message size",
-                            {.initial = "64M, on the CPU 4M"}),
-                     option("group", "N", into.group, number_words(2, 64),
-                            "Number of nodes that are measured together"),
-                     option("then-group", "N", into.then_group, number_words(0, 64),
-                            "Then measure the good nodes in groups of N; 0: do not",
-                            {.initial = "a quarter of the nodes, from 3 to 8; 0 below 8 nodes"}),
-                     option("time", "TIME", into.budget_ns, duration_words(),
-                            "Time limit of one measurement", {.initial = "1s"}),
-                     option("iterations", "N", into.iterations, number_words(1, k_most),
-                            "Launches in a batch", {.initial = "20, fewer if --time ends"}),
-                     option("batches", "N", into.batches, number_words(1, k_most),
-                            "Batches of a measurement, whose median is used", {.initial = "5"}),
-                     option("at-once", "N", into.at_once, number_words(2, k_most),
-                            "Measure at most N nodes at the same time", {.initial = "all"})}),
+           in_group(
+               "What is measured",
+               {option("collective", "NAME", into.collective,
+                       name_words<model::Collective>("collective"),
+                       "Collective that each group of nodes runs"),
+                option("size", "SIZE", into.bytes, bytes_words(), "Message size",
+                       {.initial = "64M, on the CPU 4M"}),
+                option("group", "N", into.group, number_words(2, 64),
+                       "Number of nodes that are measured together"),
+                option("large-group", "N", into.large_group, number_words(0, 64),
+                       "Then measure the good nodes in groups of N; 0: do not",
+                       {.initial = "a sixth of the nodes, from 3 to 8 and at most --at-once; 0 if "
+                                   "that is not above --group, and below 9 nodes"}),
+                option("time", "TIME", into.budget_ns, duration_words(),
+                       "Time limit of one measurement", {.initial = "1s"}),
+                option("iterations", "N", into.iterations, number_words(1, k_most),
+                       "Launches in a batch", {.initial = "20, fewer if --time ends"}),
+                option("batches", "N", into.batches, number_words(1, k_most),
+                       "Batches of a measurement, whose median is used", {.initial = "5"}),
+                option("at-once", "N", into.at_once, number_words(2, k_most),
+                       "Measure at most N nodes at the same time", {.initial = "all"})}),
            in_group("What counts as bad",
                     {option("slower", "SHARE", into.slower, part_words("15%"),
                             "Bandwidth loss that makes a node bad"),

@@ -71,8 +71,11 @@ Checked bad_check() {
       {{3, 5}, 2, Standing::undecided, std::nullopt},
       {{1, 3, 5}, 2, Standing::bad, SpeedEstimate{0.6, {0.58, 0.62}, 3, 3}},
       {{6, 7, 8}, std::nullopt, Standing::undecided, std::nullopt}};
-  checked.judgement.then_usual_ns = 2e6;
-  checked.then_usual_gb_per_s = 58.7;
+  checked.options.large_group = 3;
+  checked.judgement.large_usual_ns = 2e6;
+  checked.judgement.large_undecided = 1;
+  checked.judgement.not_compared = 1;
+  checked.large_usual_gb_per_s = 58.7;
   checked.judgement.rails = {{0, 1, false}, {1, 0.8, true}, {2, 1, false}};
   checked.baseline = {"last-week.h5", 0.9, {0.89, 0.91}, true, 2};
   checked.judgement.nodes[17].against_baseline.assign(
@@ -93,8 +96,8 @@ TEST_CASE("A bad node is named with ratio, interval, evidence and rail, and with
   CHECK(text.find("20 nodes, 1 bad, 1 failed, 1 not decided, 17 good") != std::string::npos);
   CHECK(text.find("node17: 0.61x [0.58, 0.64], slow in 6 of 6, rail 3; 0.62x [0.57, 0.67] of the "
                   "baseline") != std::string::npos);
-  CHECK(text.find("together, node1, node3, node5: 0.60x") != std::string::npos);
-  CHECK(text.find("which does not know 2 nodes") != std::string::npos);
+  CHECK(text.find("group node1, node3, node5: 0.60x") != std::string::npos);
+  CHECK(text.find("; 1 node not decided when the rounds ended") != std::string::npos);
   CHECK(
       text.find("scontrol update NodeName=node17 State=DRAIN "
                 "Reason='ncclprobe: 0.61x [0.58, 0.64], slow in 6 of 6, rail 3; 0.62x [0.57, 0.67] "
@@ -131,6 +134,20 @@ TEST_CASE("Good nodes are counted, and a check of 1,000 fits a screen, however m
   CHECK(names_any(bad));
 }
 
+TEST_CASE("The report says why there is no usual speed of larger groups") {
+  Checked checked = check_of(12);
+  checked.options.large_group = 4;
+  auto says = [&](const char* words) {
+    return write_text(fleet_report(checked)).find(words) != std::string::npos;
+  };
+
+  CHECK(says("of 4 nodes were not measured: not all nodes are decided"));
+  checked.judgement.first_decided = true;
+  CHECK(says("of 4 nodes were not measured: too few nodes or rounds are left"));
+  checked.judgement.large_measured = 5;
+  CHECK(says("of 4 nodes: none of 5 groups finished"));
+}
+
 TEST_CASE("Programs get the reason as a word") {
   Checked checked = bad_check();
   checked.judgement.nodes[7].standing = Standing::bad; // on all rails
@@ -142,11 +159,11 @@ TEST_CASE("Programs get the reason as a word") {
   checked.judgement.groups.push_back(
       {{12, 13}, std::nullopt, Standing::undecided, SpeedEstimate{0.9, {0.7, 1.1}, 1, 3}});
   for (const auto& [node, evidence] :
-       std::map<std::size_t, Evidence>{{14, Evidence::then_groups}, {15, Evidence::baseline}}) {
+       std::map<std::size_t, Evidence>{{14, Evidence::large_groups}, {15, Evidence::baseline}}) {
     NodeVerdict& one = checked.judgement.nodes[node];
     one.standing = Standing::bad;
     one.evidence = evidence;
-    one.then_groups = one.against_baseline = one.paths;
+    one.large_groups = one.against_baseline = one.paths;
   }
 
   const auto document = nlohmann::json::parse(written(fleet_report(checked), Format::json));
@@ -165,8 +182,10 @@ TEST_CASE("Programs get the reason as a word") {
   for (const auto& link : document["links"])
     links.push_back(link["reason_id"]);
   CHECK(links == std::vector<std::string>{"slow", "not_finished", "slow_rails", "not_decided"});
-  CHECK(document["groups"][0]["nodes"] == nlohmann::json({"node1", "node3", "node5"}));
-  CHECK(document["groups"][0]["reason_id"] == "slow_rails");
+  CHECK(document["baseline"]["not_compared_nodes"] == 1);
+  CHECK(document["large_groups"]["results"][0]["nodes"] ==
+        nlohmann::json({"node1", "node3", "node5"}));
+  CHECK(document["large_groups"]["results"][0]["reason_id"] == "slow_rails");
 }
 
 TEST_CASE("CSV has a row for each node") {

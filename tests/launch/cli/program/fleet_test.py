@@ -9,7 +9,8 @@ import unittest
 
 from program_test_case import ProgramTest, read_json
 
-NODES = ["--backend", "synthetic", "--ranks", "8", "--ranks-per-node", "1", "--seed", "3"]
+SIMULATED = ["--backend", "synthetic", "--ranks-per-node", "1", "--seed", "3", "--ranks"]
+NODES = [*SIMULATED, "8"]
 SLOW = ["--rank-set", "5:NCCLPROBE_SYNTHETIC_GB_PER_S=70"]
 
 
@@ -66,14 +67,18 @@ class Fleet(ProgramTest):
             self.assertIn("not a fleet check of the same", refused.stderr)
 
     def test_good_nodes_are_measured_in_larger_groups_unless_that_is_refused(self):
-        done = self.measure("fleet", "check", *NODES, "--format", "json")
-        self.assertEqual(read_json(done.stdout)["measured"]["then_nodes_per_group"], 3)
-        self.assertGreater(read_json(done.stdout)["then_usual_us"], read_json(done.stdout)["usual_us"][0])
+        nodes = [*SIMULATED, "12"]
+        done = self.measure("fleet", "check", *nodes, "--format", "json")
+        report = read_json(done.stdout)
+        self.assertEqual(report["large_groups"]["nodes"], 3)
+        self.assertGreater(report["large_groups"]["usual_us"], report["usual_us"][0])
 
-        pairs = self.run_program("fleet", "check", *NODES, "--then-group", "0", "--format", "json")
-        self.assertIsNone(read_json(pairs.stdout)["then_usual_us"])
-        for size, why in [("5", "too few for two such groups"), ("2", "have 2 nodes already")]:
-            refused = self.run_program("fleet", "check", *NODES, "--then-group", size)
+        for more in [["--large-group", "0"], ["--at-once", "2"]]:
+            pairs = self.run_program("fleet", "check", *nodes, *more, "--format", "json", "--output", more[0] + ".h5")
+            self.assertEqual(read_json(pairs.stdout)["large_groups"]["nodes"], 0, more)
+        for size, at_once, why in [("5", [], "too few for three such groups"), ("2", [], "have 2 nodes already"),
+                                   ("4", ["--at-once", "3"], "--at-once permits only 3 nodes")]:
+            refused = self.run_program("fleet", "check", *nodes, *at_once, "--large-group", size)
             self.assertEqual(refused.returncode, 2, refused.stderr)
             self.assertIn(why, refused.stderr)
 
