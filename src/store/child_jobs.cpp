@@ -88,9 +88,14 @@ public:
   CpuGuard& operator=(const CpuGuard&) = delete;
   ~CpuGuard() { allow_cpu(milliseconds(0)); }
 
+  // The kernel's timer is coarse: one that is set anew every millisecond never fires.
   void on_progress() const {
-    if (limits_.cpu > milliseconds(0)) // a timer of 0 would never fire
-      allow_cpu(std::clamp(ends_ - cpu_used(), milliseconds(1), limits_.stall));
+    if (limits_.cpu == milliseconds(0))
+      return;
+    const milliseconds left = ends_ - cpu_used();
+    if (left <= milliseconds(0))
+      ::raise(SIGPROF);
+    allow_cpu(std::min(left, limits_.stall));
   }
 
 private:

@@ -17,8 +17,8 @@
 namespace ncclprobe::store {
 
 struct ChildLimits {
-  // Processor time of one job: in total, and between two calls of its `progress`. 0 means no limit,
-  // in `wall` too.
+  // Processor time of one job: in total, and between two calls of its `progress`. If `cpu` is 0,
+  // none of the three holds.
   std::chrono::milliseconds cpu{0};
   std::chrono::milliseconds stall{0};
   std::chrono::milliseconds wall{0};

@@ -5,9 +5,9 @@
 #include "store/child_jobs.h"
 #include "store/child_process.h"
 #include "support/catch.h"
-#include "support/cpu_seconds.h"
 
 #include <csignal>
+#include <sys/resource.h>
 #include <unistd.h>
 
 using namespace ncclprobe;
@@ -26,40 +26,50 @@ void compute_for(std::chrono::nanoseconds time) {
   }
 }
 
-base::Result<std::string> run(std::function<base::Result<std::string>(const Progress&)> job) {
-  return store::run_in_child({ChildJob{"some.h5", "read", k_limits, std::move(job), {}}}).front();
+base::Result<std::string> run(std::function<base::Result<std::string>(const Progress&)> job,
+                              const store::ChildLimits& limits = k_limits) {
+  return store::run_in_child({ChildJob{"some.h5", "read", limits, std::move(job), {}}}).front();
 }
 
 } // namespace
 
 TEST_CASE("a job that gets no further is ended after the processor time of a stall") {
-  const double before = support::cpu_seconds_of_children();
-
-  auto result = run([](const Progress&) -> base::Result<std::string> {
-    compute_for(1min);
-    return "never";
-  });
+  auto result = run(
+      [](const Progress&) -> base::Result<std::string> {
+        compute_for(1min);
+        return "never";
+      },
+      {.cpu = 1min, .stall = 100ms, .wall = 5min});
 
   REQUIRE_FALSE(result);
   CHECK(result.error().code == Errc::timed_out);
   CHECK(result.error().message ==
         "some.h5 is damaged: a process that tried to read it did not finish in time");
-  CHECK(support::cpu_seconds_of_children() - before < 0.25);
 }
 
 TEST_CASE("a job that gets further all the time is ended after its processor time") {
-  const double before = support::cpu_seconds_of_children();
-
-  auto result = run([](const Progress& progress) -> base::Result<std::string> {
-    for (;; progress())
-      compute_for(10ms);
-  });
+  auto result = run(
+      [](const Progress& progress) -> base::Result<std::string> {
+        for (const auto end = base::Deadline::after(1min); !end.expired(); progress())
+          compute_for(1ms);
+        return "never";
+      },
+      {.cpu = 300ms, .stall = 100ms, .wall = 5min});
 
   REQUIRE_FALSE(result);
   CHECK(result.error().code == Errc::timed_out);
-  const double taken = support::cpu_seconds_of_children() - before;
-  CHECK(taken > 0.2);
-  CHECK(taken < 0.6);
+}
+
+TEST_CASE("a job that gets further all the time is not taken for a stalled one") {
+  auto result = run(
+      [](const Progress& progress) -> base::Result<std::string> {
+        for (int part = 0; part < 20; ++part, progress())
+          compute_for(50ms);
+        return "done";
+      },
+      {.cpu = 1min, .stall = 500ms, .wall = 5min});
+
+  REQUIRE((result ? *result : result.error().text()) == "done");
 }
 
 TEST_CASE("each job has limits of its own") {

@@ -65,7 +65,7 @@ class Limits(ProgramTest):
                 done = self.shell(f"ulimit -v {kib}", *RUN[:-1], f"run-{kib}.h5")
                 if done.returncode == 127:
                     break
-                self.assertIn(done.returncode, (0, 4, 6), done.stderr)
+                self.assertIn(done.returncode, (0, 3, 4, 6), done.stderr)  # 3: no room for a buffer
                 if done.returncode != 0:
                     failed += 1
                     self.assertIn("`ulimit -v` allows", done.stderr)
