@@ -16,9 +16,14 @@ namespace {
 
 constexpr std::size_t k_beginning = std::size_t{64} << 10;
 
+// Of a regular file. To open a pipe for a look would take from it what its writer said, and close
+// it to the writer.
 std::string beginning_of(const std::string& file) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored))
+    return {};
   std::string text(k_beginning, '\0');
-  const base::Fd fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  const base::Fd fd(::open(file.c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC));
   const ssize_t size = ::read(fd.get(), text.data(), text.size());
   text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   return text;

@@ -314,14 +314,12 @@ class PlantedLinks(FilesTest):
 class Reading(ProgramTest):
     """However much a file holds, what is read of it is bounded, and the message names the bound."""
 
-    def look(self, *arguments, stdin=subprocess.DEVNULL, words=(), seconds=5):
+    def look(self, *arguments, stdin=subprocess.DEVNULL, words=()):
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-        begun = time.monotonic()
         done = subprocess.run(self.command(*arguments), cwd=self.folder, env=self.environment, capture_output=True, text=True,
                               stdin=stdin, timeout=60, preexec_fn=limit)
         self.assertIn(done.returncode, (1, 2), f"{arguments}: {done.stdout} {done.stderr}")
-        self.assertLess(time.monotonic() - begun, seconds, arguments)
         self.assertNotIn("bug in ncclprobe", done.stderr)
         for word in words:
             self.assertIn(word, done.stderr)
@@ -371,7 +369,7 @@ class Reading(ProgramTest):
         done = self.run_program("doctor", "--log", str(sparse), timeout=20)
         self.assertIn("out of memory", done.stdout)
         with subprocess.Popen(["cat", "/dev/zero"], stdout=subprocess.PIPE) as zeros:
-            self.look("doctor", "--log", "-", stdin=zeros.stdout, words=["a line of more than 256 MiB"], seconds=30)
+            self.look("doctor", "--log", "-", stdin=zeros.stdout, words=["a line of more than 256 MiB"])
             zeros.stdout.close()
 
     def test_documents_that_are_nested_deeply(self):

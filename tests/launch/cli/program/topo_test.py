@@ -5,6 +5,7 @@
 
 import json
 import pathlib
+import select
 import subprocess
 import unittest
 
@@ -112,6 +113,15 @@ class Topo(ProgramTest):
         stored = self.folder / "both.json"
         stored.write_text(text)
         self.assertEqual(self.topo("--from", str(stored)).stdout, self.topo(*machine).stdout)
+
+    def test_a_pipe_is_read_from_its_first_byte(self):
+        file = MACHINES / "two-h200-vm.xml"
+        with subprocess.Popen(["cat", str(file)], stdout=subprocess.PIPE) as cat:
+            select.select([cat.stdout], [], [])  # something is in the pipe already
+            done = subprocess.run(self.command("topo", "--from", "/dev/stdin"), stdin=cat.stdout, env=self.environment,
+                                  capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("NV18", done.stdout)
 
     def test_bad_files_are_refused_with_their_name(self):
         self.assertIn("/nowhere.xml", self.refused("--from", "/nowhere.xml"))
