@@ -64,13 +64,13 @@ std::vector<std::vector<TrialRequest>> ExploreStep::finish() {
     return {};
   const std::vector<Observation> seen = progress_.observations();
   const std::vector<double> believed = progress_.chooser->values(seen);
-  const double best = *std::ranges::min_element(believed);
+  const double best = std::min(*std::ranges::min_element(believed), 0.0); // 0: the default
   std::vector<std::size_t> order;
   for (std::size_t i = 1; i < seen.size(); ++i) { // without the default
     order.push_back(i);
     progress_.give_reason({.candidate = seen[i].candidate,
                            .target = {},
-                           .fate = Fate::not_chosen,
+                           .fate = fate_against(best, seen[i].value),
                            .stage = Stage::explore,
                            .speed = std::exp(-seen[i].value),
                            .needed = std::exp(-best),

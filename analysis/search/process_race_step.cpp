@@ -90,7 +90,7 @@ void ProcessRaceStep::finish() {
   const auto best = std::ranges::min_element(running, {}, belief_of);
   for (const Race::Entrant& one : running)
     if (&one != &*best)
-      leave({{one, best->mean()}}, Fate::not_chosen);
+      leave({{one, best->mean()}}, fate_against(best->mean(), one.mean()));
   if (std::exp(-best->mean()) > worth_confirming(progress_.options))
     progress_.process = best->candidate;
   else

@@ -41,6 +41,10 @@ void Progress::give_reason(Reason reason) {
   reasons.insert_or_assign(std::move(key), std::move(reason));
 }
 
+Fate fate_against(double best, double own) {
+  return own > best ? Fate::not_chosen : Fate::estimated_slower;
+}
+
 bool Progress::has_process() const {
   return !std::ranges::all_of(space.parameters, &Parameter::in_process);
 }

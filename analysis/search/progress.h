@@ -68,6 +68,9 @@ struct Progress {
   double reserve_s = 0; // that the steps after the present one need
 };
 
+// Of a candidate that was not chosen, whose logarithm of the time is `own`, for one with `best`.
+Fate fate_against(double best, double own);
+
 // A trial with cells of all targets, in random order.
 TrialRequest trial_of(Progress& progress, Stage stage, const std::vector<Candidate>& candidates);
 

@@ -91,6 +91,8 @@ std::string_view in_words(Fate fate) {
     return "not shown to be faster";
   case Fate::not_chosen:
     return "others were faster";
+  case Fate::estimated_slower:
+    return "estimated to be slower";
   case Fate::stopped:
     return "shown to be slower";
   case Fate::needless:
@@ -330,7 +332,8 @@ std::vector<std::size_t> telling_rows(const search::Outcome& outcome) {
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < outcome.reasons.size(); ++i) {
     const Fate fate = outcome.reasons[i].fate;
-    if (fate == Fate::won || fate == Fate::not_proven || fate == Fate::not_chosen)
+    if (fate == Fate::won || fate == Fate::not_proven || fate == Fate::not_chosen ||
+        fate == Fate::estimated_slower)
       rows.push_back(i);
   }
   return rows;

@@ -103,6 +103,21 @@ TEST_CASE("changes that gain nothing are left out, but not both of a pair") {
   CHECK(needless <= 4); // each of 40 with a probability of 5%, one-sided half of it
 }
 
+TEST_CASE("a candidate said to be beaten was slower by its own trials, or only by the estimate") {
+  int estimated = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    for (const Reason& one :
+         logged(surface_with_needless_changes(), {.seed = seed}).outcome.reasons) {
+      INFO(seed << ": " << one.speed << " against " << one.needed);
+      if (one.fate == Fate::not_chosen)
+        CHECK(one.speed < one.needed);
+      if (one.fate == Fate::estimated_slower)
+        CHECK(one.speed >= one.needed);
+      estimated += one.fate == Fate::estimated_slower;
+    }
+  CHECK(estimated > 0);
+}
+
 TEST_CASE("without time to leave out each change in turn, the search says so") {
   const Outcome outcome = logged(surface_with_needless_changes(), {.budget_s = 55}).outcome;
   CHECK(outcome.settings.proven);
