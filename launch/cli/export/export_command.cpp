@@ -24,7 +24,6 @@ namespace ncclprobe::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using analysis::timeline::ClockModel;
 using analysis::trace_export::Alignment;
 using analysis::trace_export::EventSink;
 using analysis::trace_export::RankRows;
