@@ -11,8 +11,9 @@ import unittest
 from program_test_case import SMALL, ProgramTest, mpirun, read_json
 
 
+# The budget: a busy machine must not reduce the number of launches, which the tests count.
 def traced(backend="host", repeats=2):
-    return ["--backend", backend, *SMALL, "--no-sweep", "--repeat", str(repeats), "--seed", "5", "--trace", "kernels"]
+    return ["--backend", backend, *SMALL, "--budget", "30s", "--no-sweep", "--repeat", str(repeats), "--seed", "5", "--trace", "kernels"]
 
 
 class Trace(ProgramTest):
