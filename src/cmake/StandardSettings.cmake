@@ -25,6 +25,8 @@ target_compile_options(ncclprobe_settings INTERFACE
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<COMPILE_LANGUAGE:CXX>>:--param=ggc-min-heapsize=300000>
   # g++ 12 warns about overlaps in std::string's operator+ that do not exist (GCC bug 105651)
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>,$<COMPILE_LANGUAGE:CXX>>:-Wno-restrict>
+  # and, when it optimises fully, about sizes there
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>,$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Wno-stringop-overflow;-Wno-array-bounds>
   # in a group of sources, every file but the group's own looks like a header
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${NCCLPROBE_UNITY}>,$<COMPILE_LANGUAGE:CXX>>:-Wno-subobject-linkage>
   # nor can its optimiser follow std::optional (GCC bug 80635)
