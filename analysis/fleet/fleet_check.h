@@ -154,7 +154,7 @@ struct Judgement {
       large_usual_ns;      // whole nodes in the later groups; absent: none was measured
   int large_measured = 0;  // these groups, finished or not
   int large_undecided = 0; // good in the first groups; the rounds were over for more
-  // Nodes that the earlier check knows, but too few partners that were as slow then.
+  // Nodes that the earlier check knows, but of whose partners too few were as slow then.
   int not_compared = 0;
 
   int count(Standing standing) const;

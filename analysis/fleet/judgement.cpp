@@ -130,17 +130,17 @@ private:
   // The node with the most groups first: its failure may explain those of its partners. If the same
   // groups say as much against another node, neither is accused.
   bool find_another() {
-    const std::vector<Charge> all = charges();
+    std::vector<Charge> gravest = charges();
     std::size_t most = 0;
-    for (const Charge& one : all)
+    for (const Charge& one : gravest)
       most = std::max(most, one.groups.size());
-    const auto found = std::ranges::find_if(all, [&](const Charge& one) {
-      return one.groups.size() == most && std::ranges::none_of(all, [&](const Charge& other) {
-               return other.node != one.node && other.groups.size() == most &&
-                      share_any(one, other);
-             });
+    std::erase_if(gravest, [&](const Charge& one) { return one.groups.size() < most; });
+    const auto found = std::ranges::find_if(gravest, [&](const Charge& one) {
+      return std::ranges::none_of(gravest, [&](const Charge& other) {
+        return other.node != one.node && share_any(one, other);
+      });
     });
-    if (found == all.end())
+    if (found == gravest.end())
       return false;
     fail({found->node, rounds_, Reason::never_finished,
           group_ == 2 ? fmt::format("did not finish with any of {} partners", found->broken)

@@ -48,8 +48,8 @@ public:
     std::vector<int> suspects = shuffled(Standing::undecided);
     std::ranges::stable_sort(suspects, {}, [&](int node) { return slowest_of(node); });
     std::size_t served = 0;
-    while (served < suspects.size() && free_.size() >= partners())
-      pair_with_good(suspects[served++]);
+    while (served < suspects.size() && pair_with_good(suspects[served]))
+      ++served;
     if (served < suspects.size()) {
       free_.insert(free_.end(), suspects.begin() + static_cast<std::ptrdiff_t>(served),
                    suspects.end());
@@ -110,6 +110,17 @@ private:
     return found == met_.end() ? 0 : found->second;
   }
 
+  int take(std::vector<int>::iterator which) { // from the free nodes
+    const int node = *which;
+    if (free_.size() > k_few) {
+      *which = free_.back();
+      free_.pop_back();
+    } else {
+      free_.erase(which);
+    }
+    return node;
+  }
+
   // Takes partners from the free nodes, which must suffice: those that the members met least.
   void fill(Group& members) {
     while (members.size() < group()) {
@@ -124,13 +135,7 @@ private:
       for (auto one = free_.begin() + 1; one != free_.end() && least > 0; ++one)
         if (const int now = strangeness(*one); now < least)
           std::tie(best, least) = std::pair(one, now);
-      members.push_back(*best);
-      if (free_.size() > k_few) {
-        *best = free_.back();
-        free_.pop_back();
-      } else {
-        free_.erase(best);
-      }
+      members.push_back(take(best));
     }
   }
 
@@ -139,12 +144,14 @@ private:
     (may_hang ? round_.alone : round_.groups).push_back(std::move(members));
   }
 
-  void pair_with_good(int node) {
+  // False: too few good nodes are free.
+  bool pair_with_good(int node) {
     if (free_.size() < partners())
-      return;
+      return false;
     Group members{node};
     fill(members);
     add(std::move(members), broke_[at(node)]);
+    return true;
   }
 
   void repeat(const Group& nodes) {
@@ -158,13 +165,7 @@ private:
   // Up to so many of the free nodes.
   void pair_all(std::size_t most) {
     for (std::size_t used = 0; used + group() <= most && free_.size() >= group(); used += group()) {
-      Group members{free_.front()};
-      if (free_.size() > k_few) {
-        free_.front() = free_.back();
-        free_.pop_back();
-      } else {
-        free_.erase(free_.begin());
-      }
+      Group members{take(free_.begin())};
       fill(members);
       const bool may_hang =
           std::ranges::any_of(members, [&](int node) { return broke_[at(node)]; });

@@ -17,7 +17,7 @@ enum class Fate {
   won,              // proven to be above `needed`
   not_proven,       // a finalist that was not
   not_chosen,       // measured to the end of choosing; others were faster
-  estimated_slower, // likewise, but only by the estimate from all trials, not by its own
+  estimated_slower, // likewise, but others are faster only by the estimate from all trials
   stopped,    // shown to be slower than the best by the sequential test, and measured no further
   needless,   // as fast without one of its changes, which was left out
   halved,     // among the slower ones of its round, and measured no further

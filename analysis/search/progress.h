@@ -68,7 +68,8 @@ struct Progress {
   double reserve_s = 0; // that the steps after the present one need
 };
 
-// Of a candidate that was not chosen, whose logarithm of the time is `own`, for one with `best`.
+// Why a candidate was not chosen. Both are logarithms of times: `own` is what its trials say, and
+// `best` is that of the candidate that was chosen.
 Fate fate_against(double best, double own);
 
 // A trial with cells of all targets, in random order.

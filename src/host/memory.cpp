@@ -45,10 +45,9 @@ HostBuffer::HostBuffer(std::uint64_t bytes) : bytes_(bytes) {
   require_free(bytes, bytes);
   void* memory = nullptr;
   if (posix_memalign(&memory, k_page_bytes, std::max<std::uint64_t>(bytes, 1)) != 0)
-    throw base::Exception(
-        base::Error{Errc::unavailable,
-                    fmt::format("the system has no {} for a buffer", base::readable_bytes(bytes)),
-                    base::memory_limit()});
+    throw Exception({Errc::unavailable,
+                     fmt::format("the system has no {} for a buffer", base::readable_bytes(bytes)),
+                     base::memory_limit()});
   memory_ = std::shared_ptr<std::byte>(static_cast<std::byte*>(memory), std::free);
   for (std::uint64_t done = 0; done < bytes; done += k_touch_bytes) {
     if (done > 0)

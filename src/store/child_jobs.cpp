@@ -88,7 +88,8 @@ public:
   CpuGuard& operator=(const CpuGuard&) = delete;
   ~CpuGuard() { allow_cpu(milliseconds(0)); }
 
-  // The kernel's timer is coarse: one that is set anew every millisecond never fires.
+  // Checks the time itself too: a timer that is set anew every millisecond never fires, because the
+  // kernel rounds it up.
   void on_progress() const {
     if (limits_.cpu == milliseconds(0))
       return;

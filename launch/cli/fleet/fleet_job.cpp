@@ -19,15 +19,11 @@ namespace {
 
 constexpr int k_usual_large_group = 8;
 
-int most_in_large_group(const FleetOptions& options, int nodes) {
-  return std::min(nodes / k_least_large_groups, options.at_once.value_or(nodes));
-}
-
 // Six groups or more: with fewer, most nodes meet a slow one often, and rounds run out before all
 // others are good. Small fleets have three at least.
 int usual_large_group(const FleetOptions& options, int nodes) {
-  const int usual =
-      std::min(std::clamp(nodes / 6, 3, k_usual_large_group), most_in_large_group(options, nodes));
+  const int usual = std::min({std::clamp(nodes / 6, 3, k_usual_large_group),
+                              nodes / k_least_large_groups, options.at_once.value_or(nodes)});
   return usual > options.group ? usual : 0;
 }
 
