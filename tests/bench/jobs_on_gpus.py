@@ -132,6 +132,8 @@ def cost(bench, name):
         variants["record --cuda"] = lambda: bench.record(name, "--cuda", steps=steps)[0]
     if bench.options.bare_cupti:
         variants["CUPTI alone, all steps"] = lambda: beside_bare_cupti(bench, name, steps)
+    if bench.options.variants:
+        variants = {variant: run for variant, run in variants.items() if variant in ["alone", *bench.options.variants.split(",")]}
     times = {variant: [] for variant in variants}
     for _ in range(bench.options.rounds):
         for variant in random.sample(list(variants), len(variants)):
@@ -203,7 +205,9 @@ def replayed_settings(bench, name):
             times[setting].append(step_ms(bench.of_job(bench.job(name, batch=batch), **variables)))
             print(f"settings   {name:10} {setting or 'as it is'}: the job's step takes {times[setting][-1]:.3f} ms", flush=True)
     _, capture = bench.record(name, "--cuda", "--steps", "5", "--every", "5", batch=batch)
-    report = replay_times(bench, capture, "--iterations", "5", *[word for setting in REPLAYED_SETTINGS for word in ("--setting", setting)])
+    # A launch-bound job is replayed by up to 16 steps in a row, so an iteration takes about a second.
+    report = replay_times(bench, capture, "--warmups", "1", "--iterations", "1", "--batches", "5",
+                          *[word for setting in REPLAYED_SETTINGS for word in ("--setting", setting)])
     replayed = {one["setting"]: one["step_ms"] for one in report["steps"] if one["parts"] == "all"}
     default = next(one["step_ms"] for one in report["steps"] if one["parts"] == "all" and one["is_default"])
     for setting in REPLAYED_SETTINGS:
@@ -282,10 +286,11 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, required=True, help="folder of ncclprobe")
     parser.add_argument("--models", default="encoder,vit_l_16", help=f"of {', '.join(MODELS)}")
     parser.add_argument("--bare-cupti", type=pathlib.Path, help="libbare_cupti.so of the benchmarks: 'cost' has what CUPTI itself costs, too")
+    parser.add_argument("--variants", help="of 'cost', beside the job alone, such as record")
     parser.add_argument("--plants", default="host,computing,loader,copies", help="of 'planted'")
     parser.add_argument("--ranks", type=int, default=2, help="1: for 'cost' of kernels on a single GPU")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--timeout", type=float, default=120, help="seconds for one program")
+    parser.add_argument("--timeout", type=float, default=240, help="seconds for one program")
     parser.add_argument("--hang-after", type=float, default=25, help="seconds until the job that hangs is looked at")
     parser.add_argument("--keep", type=pathlib.Path, help="keep the captures in this folder")
     options = parser.parse_args()
