@@ -144,3 +144,41 @@ TEST_CASE("a row that gains nothing rarely gets into a table, whatever the setti
   CHECK(tables > k_searches * 9 / 10);
   CHECK(false_rows <= k_rates.further_row * k_searches);
 }
+
+namespace {
+
+Judgement judged_settings(const std::array<Times, 2>& times) {
+  return judged({Times{.settings = times[0].settings,
+                       .settings_and_row = times[0].settings,
+                       .scatter = times[0].scatter},
+                 Times{.settings = times[1].settings,
+                       .settings_and_row = times[1].settings,
+                       .scatter = times[1].scatter}});
+}
+
+} // namespace
+
+TEST_CASE("a target whose times scatter does not hide what another gains") {
+  const Times scattered{.settings = 1, .scatter = 0.04};
+  const Judgement judgement = judged_settings({scattered, Times{.settings = 0.93}});
+  REQUIRE(judgement.settings.proven);
+  CHECK(judgement.settings.over_default.interval.low < 1 + k_min_gain);
+  CHECK(judgement.settings.needed < 1 + k_min_gain);
+  CHECK(judgement.table[1].candidate == k_settings);
+}
+
+TEST_CASE(
+    "settings that are not faster over all targets, or slow one down, do not win by another") {
+  const Times faster{.settings = 0.93};
+  CHECK_FALSE(judged_settings({Times{.settings = 1, .scatter = 0.06}, faster}).settings.proven);
+  CHECK_FALSE(judged_settings({Times{.settings = 1.02}, Times{.settings = 0.95}}).settings.proven);
+  CHECK_FALSE(
+      judged_settings({Times{.settings = 0.985}, Times{.settings = 0.985}}).settings.proven);
+  CHECK(judged_settings({Times{.settings = 0.995}, Times{.settings = 0.97}}).settings.proven);
+}
+
+TEST_CASE("settings are decided only when they can win by neither rule") {
+  const Times same{.settings = 1, .scatter = 0.002};
+  CHECK(judged_settings({same, same}).decided);
+  CHECK_FALSE(judged_settings({same, Times{.settings = 0.985, .scatter = 0.01}}).decided);
+}
