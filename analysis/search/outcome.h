@@ -93,7 +93,7 @@ struct Outcome {
   std::vector<Disturbance> disturbances;
   std::vector<Rejection> rejections; // in the order of the trials
   int trials = 0;
-  double seconds = 0; // that they took
+  double seconds = 0; // that they took, with Search::spend()
 };
 
 } // namespace ncclprobe::analysis::search

@@ -56,6 +56,8 @@ public:
     blocks_.learn(request, result);
   }
 
+  void spend(double seconds) { progress_.spent_s += seconds; }
+
   void deliver(std::vector<Candidate> of_targets) {
     delivery_.begin(std::move(of_targets));
     steps_.push_back(&delivery_);
@@ -111,6 +113,9 @@ std::vector<TrialRequest> Search::next() {
 }
 void Search::learn(const TrialRequest& request, const TrialResult& result) {
   state_->learn(request, result);
+}
+void Search::spend(double seconds) {
+  state_->spend(seconds);
 }
 void Search::deliver(std::vector<Candidate> of_targets) {
   state_->deliver(std::move(of_targets));

@@ -48,6 +48,8 @@ public:
   std::vector<TrialRequest> next();
   // Call it for each trial of next(), in that order.
   void learn(const TrialRequest& request, const TrialResult& result);
+  // Time of the budget that went to something else, such as a trial with the library's log.
+  void spend(double seconds);
   // Once the search is done: next() then has trials of what is delivered, in turns with the
   // default, and repeats those that are disturbed. `of_targets`: what each target gets. All have
   // the same process parameters.

@@ -77,11 +77,13 @@ struct ExpectedEnd {
   double companion_s = 0; // one; 0 if the backend has none
   double delivery_s = 0;  // trials of the delivery and of the default
 
-  // Companions of the default and of the finalist. `screened`: the delivery may hold in-process
-  // values, and is measured once more in that form.
-  double all_s(bool screened) const {
-    return 2 * companion_s + (screened ? delivery_s + companion_s : 0);
+  // Before the proof begins: companions that show the losers, then those of the default and of the
+  // finalist.
+  double after_search_s(bool screened, std::size_t of_losers) const {
+    return static_cast<double>(of_losers + 2) * companion_s + after_confirming_s(screened);
   }
+  // `screened`: the delivery may hold in-process values, and is measured once more in that form.
+  double after_confirming_s(bool screened) const { return screened ? delivery_s + companion_s : 0; }
 };
 // Zeros if these defaults cannot be planned.
 ExpectedEnd expected_end(const workload::PlanRequest& defaults);

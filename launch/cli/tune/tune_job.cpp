@@ -131,12 +131,16 @@ Result<void> TuneJob::prepare() {
 
 analysis::search::Options TuneJob::search_options() const {
   const ExpectedEnd end = expected_end(request_);
+  const std::size_t of_losers = shows_losers() ? 1 + analysis::tune::k_most_losers : 0;
   return {.min_gain = options_.min_gain,
           .budget_s = tuning_.budget_s,
           .end_s =
               [=, this](bool screened) {
-                return (part_ == Part::delivery ? end.companion_s : end.all_s(screened)) *
-                       trials_->slowness();
+                const double left_s = part_ == Part::search
+                                          ? end.after_search_s(screened, of_losers)
+                                      : part_ == Part::confirm ? end.after_confirming_s(screened)
+                                                               : end.companion_s;
+                return left_s * trials_->slowness();
               },
           .expected_s = [this](const TrialRequest& one) { return trials_->expected_s(one); },
           .seed = *options_.seed};
@@ -231,11 +235,15 @@ TuneContext TuneJob::context() {
   return {world_, session_, options_, request_, settings_, *cells_, *trials_};
 }
 
+bool TuneJob::shows_losers() const {
+  constexpr double k_short_s = 120; // then all the time is for finding what is faster
+  return tuning_.budget_s >= k_short_s;
+}
+
 // They come after the default.
 std::vector<Candidate> TuneJob::losers_to_show() {
-  constexpr double k_short_s = 120; // then all the time is for finding what is faster
   std::vector<Candidate> all;
-  if (tuning_.budget_s >= k_short_s)
+  if (shows_losers())
     all = analysis::tune::clear_losers(search_->outcome(), options_.min_gain);
   if (!all.empty())
     all.insert(all.begin(), default_candidate(tuning_.space));
@@ -275,18 +283,19 @@ std::vector<model::TrialSpec> TuneJob::learn(const model::TrialRecord& trial) {
   keep(trial);
   const std::int64_t now_ns = base::monotonic_ns();
   const std::int64_t since_last_ns = now_ns - std::exchange(last_end_ns_, now_ns);
+  // A trial starts while the one before it ends, so its own time counts some of it twice.
+  const double spent_s = seconds(since_last_ns < now_ns ? since_last_ns : trial.total_ns);
   if (trial.spec.purpose == model::Purpose::companion) {
     const auto of = companion_of_.find(trial.spec.id);
     if (of != companion_of_.end() && std::ranges::find(shown_, of->second) == shown_.end()) {
       shown_.push_back(of->second);
       companions_.push_back(trial);
     }
+    search_->spend(spent_s);
     return {};
   }
   analysis::search::TrialResult result = TuneTrials::result(trial);
-  // A trial starts while the one before it ends, so its own time counts some of it twice.
-  if (since_last_ns < now_ns)
-    result.seconds = seconds(since_last_ns);
+  result.seconds = spent_s;
   const auto asked = asked_.find(trial.spec.id);
   const bool is_delivered = asked->second.form == analysis::search::Form::delivered;
   for (std::size_t i = 0; i < result.cells.size(); ++i) {

@@ -43,6 +43,7 @@ private:
   std::vector<model::TrialSpec> deliver();
   TuneContext context(); // once prepared
   // Candidates whose choices by the library the report shows.
+  bool shows_losers() const;
   std::vector<analysis::search::Candidate> losers_to_show();
   std::vector<analysis::search::Candidate> finalists() const;
   void keep(const model::TrialRecord& trial); // for the report

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The ncclprobe authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include "analysis/search/delivery_step.h"
 #include "analysis/search/simulated_machine.h"
 #include "support/catch.h"
 
@@ -143,4 +144,57 @@ TEST_CASE("a delivery that fails is told, and no candidate is blamed for it") {
   CHECK(std::ranges::count(of_default.reasons, Candidate{0, 0, 0}, &Reason::candidate) == 0);
 
   CHECK(logged_delivery(0).outcome.delivery == model::OutcomeKind::ok);
+}
+
+TEST_CASE("a budget holds with companions and with repeats of a disturbed delivery") {
+  constexpr double k_companion_s = SimulatedMachine::k_start_s + 2 * SimulatedMachine::k_cell_s;
+  constexpr int k_before_confirming = 5;
+  int repeated = 0, not_repeated = 0;
+  for (int budget_s = 50; budget_s < 80; ++budget_s) {
+    INFO(budget_s);
+    Surface surface = small_surface();
+    double from_s = 1e9;
+    surface.drift = [&](double seconds) {
+      return seconds > from_s && seconds < from_s + 2 ? 0.3 : 0.0;
+    };
+    SimulatedMachine machine(surface, 1);
+    int companions = 0;
+    bool delivers = false;
+    Options options{.budget_s = static_cast<double>(budget_s),
+                    .expected_s = SimulatedMachine::expected_s};
+    options.end_s = [&](bool screened) {
+      const int before_delivery =
+          k_before_confirming - companions + (screened ? DeliveryStep::k_trials : 0);
+      return k_companion_s * (delivers ? 1 : before_delivery + (screened ? 1 : 0));
+    };
+    Search search(surface.space, options);
+    auto run_companions = [&](int count) {
+      companions += count;
+      search.spend(count * k_companion_s);
+    };
+    auto run_all = [&] {
+      for (auto trials = search.next(); !trials.empty(); trials = search.next()) {
+        if (trials.front().stage == Stage::confirm && companions == 0)
+          run_companions(k_before_confirming);
+        for (const TrialRequest& trial : trials)
+          search.learn(trial, machine.run(trial));
+      }
+    };
+    run_all();
+    if (Outcome found = search.outcome(); found.table.front().candidate[2] != 0) {
+      delivers = true;
+      from_s = machine.seconds() + 1;
+      search.deliver(of_targets(found));
+      run_all();
+      run_companions(1);
+      for (const Rejection& one : search.outcome().rejections)
+        ++(one.repeated ? repeated : not_repeated);
+    }
+
+    const double total_s = machine.seconds() + companions * k_companion_s;
+    CHECK(search.outcome().seconds == Approx(total_s));
+    CHECK(total_s <= budget_s + 1e-6);
+  }
+  CHECK(repeated > 0);
+  CHECK(not_repeated > 0);
 }
