@@ -8,8 +8,56 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 
 namespace ncclprobe::analysis::search {
+namespace {
+
+using Values = std::map<Candidate, double>;
+
+// The sum of what its changes do alone. Nothing if one of them was not measured.
+std::optional<double> expected_by_changes(const Values& values, const Candidate& candidate) {
+  double sum = 0;
+  for (std::size_t p = 0; p < candidate.size(); ++p) {
+    if (candidate[p] == 0)
+      continue;
+    Candidate single(candidate.size(), 0);
+    single[p] = candidate[p];
+    const auto found = values.find(single);
+    if (found == values.end())
+      return {};
+    sum += found->second;
+  }
+  return sum;
+}
+
+} // namespace
+
+// Combinations that were much slower than their changes alone lead to expect, and would otherwise
+// be the best: a disturbance may have ended before the default ran again.
+std::vector<Candidate> ExploreStep::doubtful() const {
+  constexpr double k_better = 0.01; // than the best so far, if it is as expected
+  constexpr double k_least_surprise = 0.1, k_deviations = 4;
+  const std::vector<Observation> seen = progress_.observations();
+  Values values;
+  double best = 0;
+  for (const Observation& one : seen) {
+    values.emplace(one.candidate, one.value);
+    best = std::min(best, one.value);
+  }
+  std::vector<Candidate> out;
+  for (const auto& [candidate, value, variance] : seen) {
+    if (changes(candidate) < 2 || repeated_.contains(candidate) || !progress_.allowed(candidate))
+      continue;
+    const auto expected = expected_by_changes(values, candidate);
+    const double deviation = std::sqrt(variance * (changes(candidate) + 1));
+    if (expected && *expected < best - k_better &&
+        value - *expected > std::max(k_least_surprise, k_deviations * deviation))
+      out.push_back(candidate);
+  }
+  return out;
+}
 
 std::vector<std::vector<TrialRequest>> ExploreStep::next() {
   if (done_ || !progress_.has_process())
@@ -32,19 +80,27 @@ std::vector<TrialRequest> ExploreStep::affordable_block() {
                         (progress_.tried.empty() ? 0 : race_reserve(progress_).seconds);
   auto allowed = [&](const Candidate& one) { return progress_.allowed(one); };
   for (std::size_t most = k_block; most > 0; --most) {
-    auto chosen = progress_.chooser->next(progress_.observations(), allowed, most);
-    if (chosen.empty())
+    std::vector<Candidate> again = doubtful();
+    again.resize(std::min(again.size(), most));
+    auto chosen = progress_.chooser->next(progress_.observations(), allowed, most - again.size());
+    if (again.empty() && chosen.empty())
       return {};
     if (std::ranges::all_of(chosen, [](const Candidate& one) { return changes(one) == 1; }))
       chosen.resize(std::min(chosen.size(), k_block_of_single_values));
     std::vector<TrialRequest> block;
+    for (const Candidate& one : again) {
+      block.push_back(trial_of(progress_, Stage::explore, {one}));
+      block.back().cause = Cause::slower_than_expected;
+    }
     for (const Candidate& one : chosen)
       block.push_back(trial_of(progress_, Stage::explore, {one}));
     put_in_random_order(block, progress_.random);
     // Last, so that each candidate runs between two trials of the default.
     block.push_back(trial_of(progress_, Stage::explore, {progress_.unset}));
-    if (progress_.affordable(block))
+    if (progress_.affordable(block)) {
+      repeated_.insert(again.begin(), again.end());
       return block;
+    }
   }
   progress_.complete = false;
   return {};
@@ -52,10 +108,15 @@ std::vector<TrialRequest> ExploreStep::affordable_block() {
 
 void ExploreStep::learn(const std::vector<Block>& blocks) {
   for (const Block& block : blocks)
-    for (const MeasuredTrial& trial : block)
-      if (auto log_time = trial.log_time(progress_.space, trial.process());
-          log_time && trial.process() != progress_.unset)
-        progress_.tried.push_back({trial.process(), trial.request().id, *log_time});
+    for (const MeasuredTrial& trial : block) {
+      const auto log_time = trial.log_time(progress_.space, trial.process());
+      if (!log_time || trial.process() == progress_.unset)
+        continue;
+      // The new trial counts alone, so that it does not matter that the first one was surprising.
+      std::erase_if(progress_.tried,
+                    [&](const TriedProcess& one) { return one.candidate == trial.process(); });
+      progress_.tried.push_back({trial.process(), trial.request().id, *log_time});
+    }
 }
 
 std::vector<std::vector<TrialRequest>> ExploreStep::finish() {

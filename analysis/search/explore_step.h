@@ -4,6 +4,8 @@
 
 #include "analysis/search/progress.h"
 
+#include <set>
+
 namespace ncclprobe::analysis::search {
 
 // Tries combinations of process parameters, one trial each, in blocks with the default. In-process
@@ -22,9 +24,11 @@ public:
 
 private:
   std::vector<TrialRequest> affordable_block();
+  std::vector<Candidate> doubtful() const;
   std::vector<std::vector<TrialRequest>> finish();
 
   Progress& progress_;
+  std::set<Candidate> repeated_; // doubtful ones
   bool done_ = false;
 };
 

@@ -37,7 +37,7 @@ ModelSearch::ModelSearch(const Space& space) {
 
 std::vector<Candidate> ModelSearch::next(const std::vector<Observation>& tried,
                                          const Allowed& allowed, std::size_t most) {
-  constexpr double k_least_improvement = 0.003;
+  constexpr double k_least_improvement = 0.002;
   std::erase_if(pool_, [&](const Candidate& one) {
     return !allowed(one) || std::ranges::find(tried, one, &Observation::candidate) != tried.end();
   });

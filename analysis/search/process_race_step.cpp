@@ -87,10 +87,18 @@ void ProcessRaceStep::finish() {
     return believed[static_cast<std::size_t>(at)];
   };
   const std::vector<Race::Entrant> running = race_->running();
-  const auto best = std::ranges::min_element(running, {}, belief_of);
+  auto best = std::ranges::min_element(running, {}, belief_of);
+  // A change that gains nothing worth mentioning stays out: it is as often a loss.
+  const double too_little = progress_.options.min_gain / 4;
+  for (auto one = running.begin(); one != running.end(); ++one)
+    if (contains(best->candidate, one->candidate) &&
+        belief_of(*one) < belief_of(*best) + too_little)
+      best = one;
   for (const Race::Entrant& one : running)
     if (&one != &*best)
-      leave({{one, best->mean()}}, fate_against(best->mean(), one.mean()));
+      leave({{one, best->mean()}}, belief_of(one) <= belief_of(*best)
+                                       ? Fate::needless
+                                       : fate_against(best->mean(), one.mean()));
   if (std::exp(-best->mean()) > worth_confirming(progress_.options))
     progress_.process = best->candidate;
   else

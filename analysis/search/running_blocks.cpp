@@ -26,7 +26,7 @@ void RunningBlocks::start(const std::vector<std::vector<TrialRequest>>& blocks) 
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     blocks_.push_back({.planned = blocks[b]});
     for (std::size_t t = 0; t < blocks[b].size(); ++t)
-      request(blocks[b][t], Cause::planned, b, t);
+      request(blocks[b][t], blocks[b][t].cause, b, t);
   }
 }
 

@@ -34,10 +34,11 @@ enum class Form {
 // Why a trial is requested.
 enum class Cause {
   planned,
-  default_wait,   // the default was off: until it is as before
-  default_off,    // again: the default's times near that trial were off
-  default_failed, // again: the default itself failed in it
-  cells_not_run,  // the cells that an earlier trial did not reach
+  slower_than_expected, // again: see ExploreStep
+  default_wait,         // the default was off: until it is as before
+  default_off,          // again: the default's times near that trial were off
+  default_failed,       // again: the default itself failed in it
+  cells_not_run,        // the cells that an earlier trial did not reach
 };
 
 struct CellRequest {

@@ -62,6 +62,8 @@ std::string why(const TrialRow& row) {
   switch (trial.request.cause) {
   case Cause::planned:
     return std::string(why_in_stage(row));
+  case Cause::slower_than_expected:
+    return "again, because it was slower than its changes alone lead to expect";
   case Cause::default_wait:
     return "the default, until it is as before";
   case Cause::default_off:

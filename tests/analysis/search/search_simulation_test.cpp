@@ -134,7 +134,7 @@ std::vector<int> false_winners_of_each_kind(std::size_t targets, int tunes) {
 
 TEST_CASE("a search finds the best of surfaces with traps within its time") {
   constexpr int k_seeds = 10;
-  constexpr int k_least_good = 6; // on the hardest: drift and throttling
+  constexpr int k_least_good = 8; // on the hardest: drift and throttling
   const auto all = tallies(k_seeds, Strategy::model);
   for (const Tally& one : all) {
     INFO(one.name << ", worst " << one.worst << ", share " << one.share);
@@ -156,20 +156,21 @@ TEST_CASE("a search keeps its promise on 8 surfaces and in 1,000 flat tunes of e
           "docs/method.md has the figures",
           "[.simulation]") {
   constexpr int k_seeds = 50;
-  constexpr double k_least_percent = 95;
+  constexpr int k_least_good = 48; // 95%
   constexpr int k_flat = 1000;
   constexpr int k_most_false = 15;
   const auto by_model = tallies(k_seeds, Strategy::model),
              by_descent = tallies(k_seeds, Strategy::descent);
   std::string tables = "| surface | grid (s) | within 1%, model | most time, share of the grid | "
                        "within 1%, coordinate descent |\n|---|---|---|---|---|\n";
-  for (std::size_t i = 0; i < by_model.size(); ++i)
+  for (std::size_t i = 0; i < by_model.size(); ++i) {
+    CHECK(by_model[i].good >= k_least_good);
     tables += fmt::format("| {} | {:.0f} | {} of {} | {:.1f}% | {} of {} |\n", by_model[i].name,
                           by_model[i].grid_s, by_model[i].good, by_model[i].tunes,
                           100 * by_model[i].share, by_descent[i].good, by_descent[i].tunes);
+  }
   tables += fmt::format("| all | | {:.1f}% | | {:.1f}% |\n", percent_good(by_model),
                         percent_good(by_descent));
-  CHECK(percent_good(by_model) >= k_least_percent);
 
   tables += "\nTunes with a false winner, where nothing is better:\n\n"
             "| scatter of processes | 3 targets | 1 target |\n|---|---|---|\n";

@@ -257,6 +257,47 @@ TEST_CASE("trials near a disturbance are measured again, and it is told") {
   CHECK(log.outcome.table[0].candidate == Candidate{1, 0, 2});
 }
 
+namespace {
+
+// Two changes that help, and of which both together are slower in the first `cells` cells.
+Surface slower_together(int cells) {
+  Surface surface = small_surface();
+  surface.log_time = [cells, measured = 0](const Candidate& one, std::size_t) mutable {
+    const bool together = one[0] == 1 && one[1] == 1;
+    const double more = together && measured++ < cells ? 0.25 : 0;
+    return (one[0] == 1 ? -0.1 : 0.0) + (one[1] == 1 ? -0.06 : 0.0) + more;
+  };
+  return surface;
+}
+
+} // namespace
+
+TEST_CASE("a combination that is slower than its changes lead to expect is measured once more") {
+  const auto first_trial = static_cast<int>(small_surface().space.targets.size());
+  const Log disturbed = logged(slower_together(first_trial));
+  CHECK(std::ranges::count(disturbed.requests, Cause::slower_than_expected, &TrialRequest::cause) ==
+        1);
+  CHECK(disturbed.outcome.settings.candidate == Candidate{1, 1, 0});
+
+  const Log slower = logged(slower_together(1'000'000));
+  CHECK(std::ranges::count(slower.requests, Cause::slower_than_expected, &TrialRequest::cause) ==
+        1);
+  CHECK(slower.outcome.settings.candidate == Candidate{1, 0, 0});
+}
+
+TEST_CASE("a change that the race finds to gain next to nothing stays out") {
+  Surface surface = small_surface();
+  surface.log_time = [](const Candidate& one, std::size_t) {
+    return (one[0] == 1 ? -0.2 : 0.0) + (one[1] == 1 ? -0.004 : 0.0);
+  };
+  const Outcome outcome = logged(surface).outcome;
+  CHECK(outcome.settings.candidate == Candidate{1, 0, 0});
+  const Reason* with_it = reason_of(outcome, {1, 1, 0});
+  REQUIRE(with_it != nullptr);
+  CHECK(with_it->fate == Fate::needless);
+  CHECK(with_it->stage == Stage::race);
+}
+
 TEST_CASE("a search says that the budget had no room to repeat disturbed trials") {
   Surface surface = small_surface();
   surface.drift = [](double seconds) { return seconds > 9 && seconds < 14 ? 0.3 : 0.0; };
