@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The ncclprobe authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""ncclprobe under a real Slurm: srun with its kinds of PMI, and the batch scripts that `ncclprobe emit` writes."""
+"""ncclprobe under a real Slurm: srun with its kinds of PMI, the batch scripts that `ncclprobe emit` writes, and recorded jobs."""
 
 import json
 import os
@@ -13,6 +13,9 @@ import tempfile
 import unittest
 
 from slurm_cluster import SlurmCluster, why_not
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "launch/cli/program"))
+from played_nccl import JOB  # noqa: E402
 
 BIN = pathlib.Path(os.environ["NCCLPROBE_BIN"])
 def mpi_of_this_build():
@@ -90,6 +93,28 @@ class UnderSlurm(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("srun started 4 tasks", done.stderr)
         self.assertFalse(self.run_file.exists())
+
+    def test_each_rank_of_srun_is_recorded_into_a_folder_that_the_next_job_does_not_overwrite(self):
+        program = self.cluster.folder / "job.py"
+        program.write_text(JOB)
+        capture = self.run_file.with_suffix(".job")
+
+        def recorded(*options):
+            return self.cluster.run("srun", "--mpi=none", *TASKS, str(BIN / "ncclprobe"), "record", "-o", str(capture), *options, "--",
+                                    sys.executable, str(program), "4", "3", "0", "0")
+
+        def ranks():
+            done = subprocess.run([BIN / "ncclprobe", "report", capture, "--format", "json"], capture_output=True, text=True, timeout=120)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return [one["rank"] for one in json.loads(done.stdout)["ranks"]]
+
+        first = recorded()
+        self.assertEqual(first.returncode, 0, first.stderr)
+        self.assertEqual(ranks(), [0, 1, 2, 3])
+        self.assertEqual(len(list(capture.glob("*.spool"))), 4)
+        self.assertIn("already holds a capture", recorded().stderr)
+        self.assertEqual(recorded("--force").returncode, 0)
+        self.assertEqual(len(list(capture.glob("*.spool"))), 4)
 
     def submit_emitted(self, mpi, nodes, **variables):
         file = self.emit("--nodes", str(nodes), "--gpus", "0", "--ranks-per-node", str(4 // nodes), "--mpi", mpi, "--time", "00:05:00", "--", *SMALL,

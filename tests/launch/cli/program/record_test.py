@@ -13,41 +13,10 @@ import subprocess
 import sys
 import unittest
 
-from played_nccl import NVTX, PLUGIN
+from played_nccl import JOB
 from program_test_case import BIN, SCHEMAS, ProgramTest, mpirun, read_json
 
 LIBRARY = "libncclprobe-profiler.so"
-
-# Loads the plugin as NCCL 2.28 does, then makes all-reduces. Arguments: ranks, all-reduces, seconds of rest after each,
-# and the exit code or "kill".
-PROGRAM = r"""
-import ctypes as c, os, signal, sys, time
-ranks, count, rest, end = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
-rank = int(next((os.environ[one] for one in ("PLAYED_RANK", "OMPI_COMM_WORLD_RANK", "RANK") if one in os.environ), "0"))
-""" + PLUGIN + NVTX + r"""
-def now():
-    return c.c_uint64(time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW))
-step_ns = int(os.environ.get("PLAYED_STEP_NS", "0")) # of the GPU's clock, whatever the host's says
-def gpu(step, more_ns):
-    return c.c_uint64(10**9 + step * step_ns + more_ns) if step_ns else now()
-context, handle, mask = c.c_void_p(), c.c_void_p(), c.c_int()
-assert init(c.byref(context), 42, c.byref(mask), b"job", 1, ranks, rank, None) == 0
-for i in range(count):
-    push(b"iteration %d" % i)
-    one = Collective(2, None, 0, i, b"AllReduce", None, None, 1024, 0, b"ncclFloat32", 2, 16, b"RING", b"SIMPLE")
-    assert start(context, c.byref(handle), c.byref(one)) == 0 and stop(handle) == 0
-    if handle and not os.environ.get("PLAYED_WITHOUT_GPU_TIMES"):
-        assert start(context, c.byref(handle), c.byref(Channel(64, handle, 0, 0, 1, gpu(i, 0)))) == 0
-        assert enter(handle, 22, c.byref(gpu(i, 1000))) == 0 and stop(handle) == 0
-    push(b"rest")
-    time.sleep(rest)
-    pop(), pop()
-if end == "kill":
-    time.sleep(1) # five times the writer's period
-    os.kill(os.getpid(), signal.SIGKILL)
-sys.exit(int(end))
-"""
-
 
 def on_host(name, **variables):
     """Starts a command with the name of another host, and as a launcher's child that gets these variables."""
@@ -59,7 +28,7 @@ class Record(ProgramTest):
     def setUp(self):
         super().setUp()
         self.program = self.folder / "program.py"
-        self.program.write_text(PROGRAM)
+        self.program.write_text(JOB)
 
     def job(self, *options, ranks=1, count=3, rest=0, end=0, launcher=(), **environment):
         arguments = [str(one) for one in (ranks, count, rest, end)]
