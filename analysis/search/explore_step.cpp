@@ -16,9 +16,12 @@ namespace {
 
 using Values = std::map<Candidate, double>;
 
-// The sum of what its changes do alone. Nothing if one of them was not measured.
-std::optional<double> expected_by_changes(const Values& values, const Candidate& candidate) {
-  double sum = 0;
+// What the changes of a combination do alone. Nothing if one of them was not measured.
+struct Alone {
+  double sum = 0, best = 0;
+};
+std::optional<Alone> changes_alone(const Values& values, const Candidate& candidate) {
+  Alone out;
   for (std::size_t p = 0; p < candidate.size(); ++p) {
     if (candidate[p] == 0)
       continue;
@@ -27,19 +30,19 @@ std::optional<double> expected_by_changes(const Values& values, const Candidate&
     const auto found = values.find(single);
     if (found == values.end())
       return {};
-    sum += found->second;
+    out.sum += found->second;
+    out.best = std::min(out.best, found->second);
   }
-  return sum;
+  return out;
 }
 
 } // namespace
 
-// Combinations that were much slower than their changes alone lead to expect, and would otherwise
-// be the best: a disturbance may have ended before the default ran again.
-std::vector<Candidate> ExploreStep::doubtful() const {
-  constexpr double k_better = 0.01; // than the best so far, if it is as expected
+// Combinations that were slower than one of their changes alone, although the sum of all their
+// changes is the best so far: a disturbance may have ended before the default ran again.
+std::vector<Candidate> ExploreStep::doubtful(const std::vector<Observation>& seen) const {
+  constexpr double k_better = 0.01; // than the best so far
   constexpr double k_least_surprise = 0.1, k_deviations = 4;
-  const std::vector<Observation> seen = progress_.observations();
   Values values;
   double best = 0;
   for (const Observation& one : seen) {
@@ -50,10 +53,10 @@ std::vector<Candidate> ExploreStep::doubtful() const {
   for (const auto& [candidate, value, variance] : seen) {
     if (changes(candidate) < 2 || repeated_.contains(candidate) || !progress_.allowed(candidate))
       continue;
-    const auto expected = expected_by_changes(values, candidate);
+    const auto alone = changes_alone(values, candidate);
     const double deviation = std::sqrt(variance * (changes(candidate) + 1));
-    if (expected && *expected < best - k_better &&
-        value - *expected > std::max(k_least_surprise, k_deviations * deviation))
+    if (alone && alone->sum < best - k_better && value > alone->best &&
+        value - alone->sum > std::max(k_least_surprise, k_deviations * deviation))
       out.push_back(candidate);
   }
   return out;
@@ -79,10 +82,13 @@ std::vector<TrialRequest> ExploreStep::affordable_block() {
                         confirm_reserve(progress_).seconds +
                         (progress_.tried.empty() ? 0 : race_reserve(progress_).seconds);
   auto allowed = [&](const Candidate& one) { return progress_.allowed(one); };
+  const std::vector<Observation> seen = progress_.observations();
+  std::vector<Candidate> again = doubtful(seen);
   for (std::size_t most = k_block; most > 0; --most) {
-    std::vector<Candidate> again = doubtful();
     again.resize(std::min(again.size(), most));
-    auto chosen = progress_.chooser->next(progress_.observations(), allowed, most - again.size());
+    std::vector<Candidate> chosen;
+    if (again.size() < most)
+      chosen = progress_.chooser->next(seen, allowed, most - again.size());
     if (again.empty() && chosen.empty())
       return {};
     if (std::ranges::all_of(chosen, [](const Candidate& one) { return changes(one) == 1; }))
@@ -109,18 +115,22 @@ std::vector<TrialRequest> ExploreStep::affordable_block() {
 void ExploreStep::learn(const std::vector<Block>& blocks) {
   for (const Block& block : blocks)
     for (const MeasuredTrial& trial : block) {
-      const auto log_time = trial.log_time(progress_.space, trial.process());
-      if (!log_time || trial.process() == progress_.unset)
+      const Candidate& process = trial.process();
+      const auto log_time = trial.log_time(progress_.space, process);
+      if (!log_time || process == progress_.unset)
         continue;
-      // The new trial counts alone, so that it does not matter that the first one was surprising.
+      // A new trial replaces the first one, which was repeated because it was slow.
       std::erase_if(progress_.tried,
-                    [&](const TriedProcess& one) { return one.candidate == trial.process(); });
-      progress_.tried.push_back({trial.process(), trial.request().id, *log_time});
+                    [&](const TriedProcess& one) { return one.candidate == process; });
+      progress_.tried.push_back({process, trial.request().id, *log_time});
     }
 }
 
 std::vector<std::vector<TrialRequest>> ExploreStep::finish() {
   done_ = true;
+  std::erase_if(progress_.tried, [&](const TriedProcess& one) { // in its second trial
+    return progress_.failed.contains(one.candidate);
+  });
   if (progress_.tried.empty())
     return {};
   const std::vector<Observation> seen = progress_.observations();

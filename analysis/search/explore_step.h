@@ -24,7 +24,7 @@ public:
 
 private:
   std::vector<TrialRequest> affordable_block();
-  std::vector<Candidate> doubtful() const;
+  std::vector<Candidate> doubtful(const std::vector<Observation>& seen) const;
   std::vector<std::vector<TrialRequest>> finish();
 
   Progress& progress_;

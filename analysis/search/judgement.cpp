@@ -110,8 +110,8 @@ private:
     return [&, target](const MeasuredTrial& trial) { return trial.log_time(target, candidate); };
   }
 
-  // Fresh processes with the settings against fresh processes without them: by the scatter of each
-  // side, and by that of both and of the floor's trials together. Empty without two of each.
+  // Fresh processes with the settings against those without: Welch's test, and Student's with the
+  // scatter of both sides and of the floor's trials. Empty if a side has fewer than two.
   std::vector<RatioTest> settings_tests(const LogTime& of_default,
                                         const LogTime& of_settings) const {
     const auto without = times_of(evidence_.confirmed, unset_, of_default);
@@ -125,10 +125,10 @@ private:
     return {*own, ratio_test(own->ratio, without.size(), with.size(), of_all, k_confidence)};
   }
 
-  // Settings win by one of two rules. Their speed over all targets is above what is needed. Or it
-  // is above the floor, that of some target alone is above what is needed, and none is slower:
-  // targets that scatter shall not hide what others gain. By either rule, the p-value is at least
-  // that of settings which are no faster than the floor, so alpha holds for both together.
+  // Settings win if their speed over all targets is above what is needed. If targets that scatter
+  // leave that open, they also win if it is above the floor, that of some target alone is above
+  // what is needed, and none is shown to be slower. Both rules require at alpha that the speed is
+  // above the floor, so settings that are no faster win with a probability of at most alpha.
   void judge_settings() {
     Decision& decision = out_.settings;
     decision.candidate = unset_;
@@ -146,15 +146,12 @@ private:
     }
     Answer answer = most_careful(tests, with, decision.needed);
     const double alpha = rates_.winner / 2;
-    if (answer.p >= alpha) {
-      const Answer above_floor = most_careful(tests, with, decision.floor);
-      const Answer of_some_target = best_target(process, with);
-      answer.hopeless = answer.hopeless && (above_floor.hopeless || of_some_target.hopeless);
-      if (std::max(above_floor.p, of_some_target.p) < alpha) {
+    if (answer.p >= alpha && !answer.hopeless && p_of_some_target(process) < alpha)
+      if (const Answer above_floor = most_careful(tests, with, decision.floor);
+          above_floor.p < alpha) {
         answer = above_floor;
         decision.needed = decision.floor;
       }
-    }
     decision.proven = answer.p < alpha;
     if (decision.proven) {
       decision.candidate = process;
@@ -165,25 +162,19 @@ private:
                                      answer.gain, decision.needed));
   }
 
-  // The target for which the settings are most clearly fast enough, with Holm's correction. Its
-  // p-value is 1 if the settings make any target slower. `hopeless` holds for every target.
-  Answer best_target(const Candidate& process, std::size_t processes) const {
-    std::vector<double> p_values;
-    Answer out;
-    bool slower = false;
+  // That no target's speed is above what it needs (Bonferroni). 1 if a target is shown to be
+  // slower.
+  double p_of_some_target(const Candidate& process) const {
+    const auto count = static_cast<double>(space_.targets.size());
+    double least_p = 1;
     for (std::size_t target = 0; target < space_.targets.size(); ++target) {
       const auto tests = settings_tests(one_target(target, unset_), one_target(target, process));
-      if (tests.empty())
-        continue;
+      if (std::ranges::any_of(tests, [](const RatioTest& test) { return test.interval.high < 1; }))
+        return 1;
       const double floor = floor_of(evidence_, unset_, one_target(target, unset_));
-      const Answer one = most_careful(tests, processes, std::max(floor, least_));
-      p_values.push_back(one.p);
-      out.hopeless = out.hopeless && one.hopeless;
-      slower = slower || one.gain.interval.high < 1;
+      least_p = std::min(least_p, most_careful(tests, 0, std::max(floor, least_)).p);
     }
-    if (!slower && !p_values.empty())
-      out.p = std::ranges::min(holm_adjusted(p_values));
-    return out;
+    return std::min(1.0, count * least_p);
   }
 
   // Cells with the in-process values against cells without them, of the same processes.
@@ -242,9 +233,8 @@ private:
   double alpha_of(RowRule rule) const {
     return rule == RowRule::first ? rates_.winner / 2 : rates_.further_row;
   }
-  // Tests each row that is not proven yet by that rule. By either rule, the p-value is at least
-  // that of a row which is no faster than the settings, so the larger alpha holds for both
-  // together.
+  // Tests each row that is not proven yet by that rule. Both rules require that a row is faster
+  // than the settings, so rows that are not win with a probability of at most the larger alpha.
   void test_rows(std::vector<Row>& rows, RowRule rule) const {
     const auto of_class = scatters(rows);
     std::vector<Row> tested = rows;

@@ -40,8 +40,9 @@ struct ErrorRates {
   double further_row = 0;
 };
 
-// Rows are judged with Holm's correction over all of them. Method: docs/method.md, "How tune
-// decides".
+// Settings need more than 1 + min_gain over all targets, or, where scatter leaves that open, for
+// one target alone. Rows are judged with Holm's correction over all of them. Method:
+// docs/method.md, "How tune decides".
 Judgement judge(const Space& space, const Finalists& finalists, const Evidence& evidence,
                 double min_gain, const ErrorRates& rates);
 

@@ -56,8 +56,9 @@ struct Decision {
   Candidate candidate; // the default where nothing is proven
   bool proven = false;
   Gain over_default;
-  double floor = 1;  // the A/A ratio: the default over itself
-  double needed = 1; // the speed that had to be exceeded: the floor, or 1 + min_gain
+  double floor = 1; // the A/A ratio: the default over itself
+  double needed =
+      1; // the speed that it had to exceed: the floor and 1 + min_gain, or the floor alone
 };
 
 // A trial in which the default's time was off.

@@ -87,19 +87,19 @@ void ProcessRaceStep::finish() {
     return believed[static_cast<std::size_t>(at)];
   };
   const std::vector<Race::Entrant> running = race_->running();
-  auto best = std::ranges::min_element(running, {}, belief_of);
-  // A change that gains nothing worth mentioning stays out: it is as often a loss.
-  const double too_little = progress_.options.min_gain / 4;
+  const auto fastest = std::ranges::min_element(running, {}, belief_of);
+  // A change that gains next to nothing stays out: it is as often a loss.
+  const double limit = belief_of(*fastest) + progress_.options.min_gain / 4;
+  auto best = fastest;
   for (auto one = running.begin(); one != running.end(); ++one)
-    if (contains(best->candidate, one->candidate) &&
-        belief_of(*one) < belief_of(*best) + too_little)
+    if (contains(fastest->candidate, one->candidate) && belief_of(*one) < limit &&
+        changes(one->candidate) < changes(best->candidate))
       best = one;
   for (const Race::Entrant& one : running)
     if (&one != &*best)
-      leave({{one, best->mean()}}, belief_of(one) <= belief_of(*best)
-                                       ? Fate::needless
-                                       : fate_against(best->mean(), one.mean()));
-  if (std::exp(-best->mean()) > worth_confirming(progress_.options))
+      leave({{one, best->mean()}},
+            &one == &*fastest ? Fate::needless : fate_against(best->mean(), one.mean()));
+  if (std::exp(-fastest->mean()) > worth_confirming(progress_.options))
     progress_.process = best->candidate;
   else
     leave({{*best, -std::log(worth_confirming(progress_.options))}}, Fate::not_chosen);

@@ -133,7 +133,7 @@ def cost(bench, name):
     if bench.options.bare_cupti:
         variants["CUPTI alone, all steps"] = lambda: beside_bare_cupti(bench, name, steps)
     if bench.options.variants:
-        variants = {variant: run for variant, run in variants.items() if variant in ["alone", *bench.options.variants.split(",")]}
+        variants = {variant: variants[variant] for variant in ["alone", *bench.options.variants.split(",")]}
     times = {variant: [] for variant in variants}
     for _ in range(bench.options.rounds):
         for variant in random.sample(list(variants), len(variants)):

@@ -99,22 +99,26 @@ class UnderSlurm(unittest.TestCase):
         program.write_text(JOB)
         capture = self.run_file.with_suffix(".job")
 
-        def recorded(*options):
+        def recorded(operations, *options):
             return self.cluster.run("srun", "--mpi=none", *TASKS, str(BIN / "ncclprobe"), "record", "-o", str(capture), *options, "--",
-                                    sys.executable, str(program), "4", "3", "0", "0")
+                                    sys.executable, str(program), "4", str(operations), "0", "0")
 
-        def ranks():
+        def expect(operations):
             done = subprocess.run([BIN / "ncclprobe", "report", capture, "--format", "json"], capture_output=True, text=True, timeout=120)
             self.assertEqual(done.returncode, 0, done.stderr)
-            return [one["rank"] for one in json.loads(done.stdout)["ranks"]]
+            report = json.loads(done.stdout)
+            self.assertEqual([one["rank"] for one in report["ranks"]], [0, 1, 2, 3])
+            self.assertEqual(report["job"]["operations"], 4 * operations)
 
-        first = recorded()
+        first = recorded(3)
         self.assertEqual(first.returncode, 0, first.stderr)
-        self.assertEqual(ranks(), [0, 1, 2, 3])
-        self.assertEqual(len(list(capture.glob("*.spool"))), 4)
-        self.assertIn("already holds a capture", recorded().stderr)
-        self.assertEqual(recorded("--force").returncode, 0)
-        self.assertEqual(len(list(capture.glob("*.spool"))), 4)
+        expect(3)
+        refused = recorded(5)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("already holds a capture", refused.stderr)
+        expect(3)
+        self.assertEqual(recorded(5, "--force").returncode, 0)
+        expect(5)
 
     def submit_emitted(self, mpi, nodes, **variables):
         file = self.emit("--nodes", str(nodes), "--gpus", "0", "--ranks-per-node", str(4 // nodes), "--mpi", mpi, "--time", "00:05:00", "--", *SMALL,

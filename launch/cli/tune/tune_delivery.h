@@ -77,10 +77,10 @@ struct ExpectedEnd {
   double companion_s = 0; // one; 0 if the backend has none
   double delivery_s = 0;  // trials of the delivery and of the default
 
-  // Before the proof begins: companions that show the losers, then those of the default and of the
-  // finalist.
-  double after_search_s(bool screened, std::size_t of_losers) const {
-    return static_cast<double>(of_losers + 2) * companion_s + after_confirming_s(screened);
+  // Before the proof begins. `search_companions`: at most as many show the losers and the default;
+  // then come those of the default and of the finalist.
+  double after_search_s(bool screened, std::size_t search_companions) const {
+    return static_cast<double>(search_companions + 2) * companion_s + after_confirming_s(screened);
   }
   // `screened`: the delivery may hold in-process values, and is measured once more in that form.
   double after_confirming_s(bool screened) const { return screened ? delivery_s + companion_s : 0; }

@@ -131,13 +131,13 @@ Result<void> TuneJob::prepare() {
 
 analysis::search::Options TuneJob::search_options() const {
   const ExpectedEnd end = expected_end(request_);
-  const std::size_t of_losers = shows_losers() ? 1 + analysis::tune::k_most_losers : 0;
+  const std::size_t search_companions = shows_losers() ? 1 + analysis::tune::k_most_losers : 0;
   return {.min_gain = options_.min_gain,
           .budget_s = tuning_.budget_s,
           .end_s =
               [=, this](bool screened) {
                 const double left_s = part_ == Part::search
-                                          ? end.after_search_s(screened, of_losers)
+                                          ? end.after_search_s(screened, search_companions)
                                       : part_ == Part::confirm ? end.after_confirming_s(screened)
                                                                : end.companion_s;
                 return left_s * trials_->slowness();

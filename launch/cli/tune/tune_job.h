@@ -42,8 +42,9 @@ private:
   // Chooses the settings from what was confirmed. Returns the trials that complete their proof.
   std::vector<model::TrialSpec> deliver();
   TuneContext context(); // once prepared
-  // Candidates whose choices by the library the report shows.
+  // Whether the budget has time for trials that show the library's choices for clear losers.
   bool shows_losers() const;
+  // Candidates whose choices by the library the report shows.
   std::vector<analysis::search::Candidate> losers_to_show();
   std::vector<analysis::search::Candidate> finalists() const;
   void keep(const model::TrialRecord& trial); // for the report

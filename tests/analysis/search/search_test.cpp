@@ -285,6 +285,32 @@ TEST_CASE("a combination that is slower than its changes lead to expect is measu
   CHECK(slower.outcome.settings.candidate == Candidate{1, 0, 0});
 }
 
+TEST_CASE("a combination is not doubtful if it is faster than each of its changes") {
+  Surface surface = small_surface();
+  surface.log_time = [](const Candidate& one, std::size_t) {
+    return one[0] == 1 && one[1] == 1 ? -1.1
+                                      : (one[0] == 1 ? -0.9 : 0.0) + (one[1] == 1 ? -0.8 : 0.0);
+  };
+  const Log log = logged(surface);
+  CHECK(std::ranges::count(log.requests, Cause::slower_than_expected, &TrialRequest::cause) == 0);
+  CHECK(log.outcome.settings.candidate == Candidate{1, 1, 0});
+}
+
+TEST_CASE("a doubtful combination that hangs when it is measured again has failed") {
+  Surface surface = slower_together(1'000'000);
+  surface.outcome = [trials = 0](const Candidate& one) mutable {
+    const bool together = one[0] == 1 && one[1] == 1;
+    constexpr int k_first_cells = 2;
+    return together && ++trials > k_first_cells ? model::OutcomeKind::timed_out
+                                                : model::OutcomeKind::ok;
+  };
+  const Log log = logged(surface);
+  CHECK(std::ranges::count(log.requests, Cause::slower_than_expected, &TrialRequest::cause) == 1);
+  const Reason* failed = reason_of(log.outcome, {1, 1, 0});
+  REQUIRE(failed != nullptr);
+  CHECK(failed->fate == Fate::failed);
+}
+
 TEST_CASE("a change that the race finds to gain next to nothing stays out") {
   Surface surface = small_surface();
   surface.log_time = [](const Candidate& one, std::size_t) {

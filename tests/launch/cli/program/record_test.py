@@ -18,6 +18,7 @@ from program_test_case import BIN, SCHEMAS, ProgramTest, mpirun, read_json
 
 LIBRARY = "libncclprobe-profiler.so"
 
+
 def on_host(name, **variables):
     """Starts a command with the name of another host, and as a launcher's child that gets these variables."""
     return ["unshare", "--uts", "sh", "-c", 'hostname "$0" && "$@"; exit $?', name, "env",
