@@ -128,9 +128,9 @@ void ExploreStep::learn(const std::vector<Block>& blocks) {
 
 std::vector<std::vector<TrialRequest>> ExploreStep::finish() {
   done_ = true;
-  std::erase_if(progress_.tried, [&](const TriedProcess& one) { // in its second trial
-    return progress_.failed.contains(one.candidate);
-  });
+  // A doubtful combination may have failed when it was measured again.
+  std::erase_if(progress_.tried,
+                [&](const TriedProcess& one) { return progress_.failed.contains(one.candidate); });
   if (progress_.tried.empty())
     return {};
   const std::vector<Observation> seen = progress_.observations();

@@ -28,7 +28,7 @@ private:
   std::vector<std::vector<TrialRequest>> finish();
 
   Progress& progress_;
-  std::set<Candidate> repeated_; // doubtful ones
+  std::set<Candidate> repeated_; // doubtful combinations that were measured again
   bool done_ = false;
 };
 

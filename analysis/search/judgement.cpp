@@ -162,8 +162,9 @@ private:
                                      answer.gain, decision.needed));
   }
 
-  // That no target's speed is above what it needs (Bonferroni). 1 if a target is shown to be
-  // slower.
+  // The p-value of the claim that some target's speed is above what it needs (Bonferroni). 1 if a
+  // target is shown to be slower. Every target has two times of each side, because all_targets()
+  // has.
   double p_of_some_target(const Candidate& process) const {
     const auto count = static_cast<double>(space_.targets.size());
     double least_p = 1;

@@ -57,8 +57,8 @@ struct Decision {
   bool proven = false;
   Gain over_default;
   double floor = 1; // the A/A ratio: the default over itself
-  double needed =
-      1; // the speed that it had to exceed: the floor and 1 + min_gain, or the floor alone
+  // The speed that it had to exceed: the floor and 1 + min_gain, or the floor alone (judge()).
+  double needed = 1;
 };
 
 // A trial in which the default's time was off.

@@ -22,7 +22,7 @@ enum class Strategy {
 };
 
 struct Options {
-  double min_gain = 0.02; // a winner must be faster by more than this (Judgement)
+  double min_gain = 0.02; // a winner must be faster by more than this; see judge()
   double budget_s = 0;    // 0: none. Screening and confirming have their shares kept back.
   // What follows the search and has to fit into the budget too, in seconds, as far as it is known
   // now; `screened`: in-process values may be among the results. Empty: nothing.

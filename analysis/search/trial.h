@@ -34,7 +34,7 @@ enum class Form {
 // Why a trial is requested.
 enum class Cause {
   planned,
-  slower_than_expected, // again: see ExploreStep
+  slower_than_expected, // again: its changes alone lead to expect better
   default_wait,         // the default was off: until it is as before
   default_off,          // again: the default's times near that trial were off
   default_failed,       // again: the default itself failed in it

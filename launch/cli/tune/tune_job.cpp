@@ -136,10 +136,11 @@ analysis::search::Options TuneJob::search_options() const {
           .budget_s = tuning_.budget_s,
           .end_s =
               [=, this](bool screened) {
-                const double left_s = part_ == Part::search
-                                          ? end.after_search_s(screened, search_companions)
-                                      : part_ == Part::confirm ? end.after_confirming_s(screened)
-                                                               : end.companion_s;
+                double left_s = end.companion_s;
+                if (part_ == Part::search)
+                  left_s = end.after_search_s(screened, search_companions);
+                else if (part_ == Part::confirm)
+                  left_s = end.after_confirming_s(screened);
                 return left_s * trials_->slowness();
               },
           .expected_s = [this](const TrialRequest& one) { return trials_->expected_s(one); },
