@@ -40,6 +40,18 @@ std::vector<Found> find_parts(const fs::path& run_file, const char* extension) {
   return found;
 }
 
+// So it is if the worker was killed as it started.
+bool is_empty(const Found& spool) {
+  std::error_code trouble;
+  return fs::file_size(spool.path, trouble) == 0;
+}
+
+std::vector<Found> find_spools(const fs::path& run_file) {
+  std::vector<Found> spools = find_parts(run_file, ".spool");
+  std::erase_if(spools, is_empty);
+  return spools;
+}
+
 // The spool of the worker whose first rank it is, and its clock readings if there are any.
 std::vector<fs::path> spools_of(const fs::path& run_file, int trial, int rank) {
   std::vector<fs::path> spools{trace_part_path(run_file, trial, rank).replace_extension(".spool")};
@@ -115,9 +127,10 @@ Result<TraceReport> store_trace_part(const fs::path& run_file, const TraceIdenti
 
 std::vector<int> unfolded_traces(const fs::path& run_file) {
   std::set<int> trials;
-  for (const char* extension : {".spool", ".h5"})
-    for (const Found& one : find_parts(run_file, extension))
-      trials.insert(one.trial);
+  for (const Found& spool : find_spools(run_file))
+    trials.insert(spool.trial);
+  for (const Found& part : find_parts(run_file, ".h5"))
+    trials.insert(part.trial);
   return {trials.begin(), trials.end()};
 }
 
@@ -125,7 +138,7 @@ Result<TraceReport> gather_trace(const fs::path& run_file, const TraceIdentity& 
                                  const fs::path& target) {
   std::vector<std::string> remarks;
   std::vector<fs::path> all;
-  for (const Found& spool : find_parts(run_file, ".spool")) {
+  for (const Found& spool : find_spools(run_file)) {
     if (spool.trial != identity.trial)
       continue;
     fs::path part = target.parent_path() / fmt::format("rank-{}.h5", spool.rank);
@@ -158,7 +171,7 @@ std::vector<std::string> fold_traces(const fs::path& run_file,
       for (const std::string& remark : result->remarks)
         remarks.push_back(fmt::format("the trace of trial {}: {}", trial, remark));
   };
-  for (const Found& spool : find_parts(run_file, ".spool"))
+  for (const Found& spool : find_spools(run_file))
     note(spool.trial, store_trace_part(run_file, identity_of(spool.trial), spool.rank));
   std::map<int, std::vector<fs::path>> parts_of;
   for (const Found& part : find_parts(run_file, ".h5"))
@@ -166,6 +179,16 @@ std::vector<std::string> fold_traces(const fs::path& run_file,
   for (const auto& [trial, parts] : parts_of)
     note(trial, store_trace(run_file, trial, parts));
   return remarks;
+}
+
+void remove_trace_leavings(const fs::path& run_file) {
+  std::error_code ignored;
+  for (const Found& spool : find_parts(run_file, ".spool"))
+    if (is_empty(spool))
+      fs::remove(spool.path, ignored);
+  for (const Found& clock : find_parts(run_file, ".clock"))
+    if (!fs::exists(fs::path(clock.path).replace_extension(".spool"), ignored))
+      fs::remove(clock.path, ignored);
 }
 
 } // namespace ncclprobe::store

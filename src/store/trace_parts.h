@@ -48,6 +48,10 @@ Result<TraceReport> store_trace_part(const std::filesystem::path& run_file,
 std::vector<std::string> fold_traces(const std::filesystem::path& run_file,
                                      const std::function<TraceIdentity(int trial)>& identity_of);
 
+// Removes what a kill leaves in the parts folder and no trace can be made of: empty spools, and
+// clock readings without a spool. Called by fold(), after fold_traces().
+void remove_trace_leavings(const std::filesystem::path& run_file);
+
 // Trials for which fold_traces() has something to do, ascending.
 std::vector<int> unfolded_traces(const std::filesystem::path& run_file);
 

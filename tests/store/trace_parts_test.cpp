@@ -12,6 +12,8 @@
 #include "support/file_limit.h"
 #include "support/scratch_folder.h"
 
+#include <fstream>
+
 using namespace ncclprobe;
 
 namespace {
@@ -85,6 +87,23 @@ TEST_CASE("who only reads gets the trace that folding would store, and changes n
   for (int rank : {0, 1})
     CHECK(read->row_count(rank, trace::Table::kernel) ==
           folded->row_count(rank, trace::Table::kernel));
+}
+
+TEST_CASE("folding removes empty spools and clock readings without a spool") {
+  support::ScratchFolder folder;
+  auto file = begun_run(folder);
+  support::write_ddp_spool(spool_of(file, 0, 0), 0, 100);
+  std::ofstream(spool_of(file, 0, 1));
+  std::ofstream(spool_of(file, 1, 0));
+  std::ofstream(store::trace_clock_path(file, 2, 0)) << "clock readings";
+  CHECK(store::unfolded_traces(file) == std::vector{0});
+
+  auto folded = store::fold(file);
+
+  REQUIRE(folded);
+  CHECK(folded->trace_remarks == std::vector<std::string>());
+  CHECK(store::TraceFile::open(store::trace_path(file, 0))->ranks() == std::vector{0});
+  CHECK(support::names_in(folder.path()) == std::vector<std::string>{"run.h5", "run.trace"});
 }
 
 TEST_CASE("a trace that is stored is completed by ranks that are found later") {

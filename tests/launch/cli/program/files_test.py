@@ -250,7 +250,9 @@ class PlantedLinks(FilesTest):
         self.assertIn("lock is not a file of ncclprobe's", refused.stderr)
         (parts / "lock").unlink()
         self.expect((0,), "report", str(file), "--fold")
-        self.assertTrue(file.exists() and not parts.exists())
+        self.assertTrue(file.exists())
+        self.assertEqual(sorted(parts.iterdir()) if parts.exists() else [], [])
+        self.assertFalse(parts.exists())
         self.assert_untouched(victim)
 
     def test_a_captured_job_is_read_without_writing_to_its_folder(self):
