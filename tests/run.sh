@@ -13,8 +13,8 @@ cd "$source_dir"
 usage() {
   cat <<END
 Usage: tests/run.sh [--full] [--host | --nvidia]
-  --full    the slow tests too, the benchmarks compiled, all tests once more with AddressSanitizer and UBSan, the fuzzers, clang-tidy
-            on all sources, ThreadSanitizer, coverage, and packages in clean installations of Debian (as root)
+  --full    the slow tests too, the benchmarks compiled, all tests but the slow ones once more with AddressSanitizer and UBSan, the
+            fuzzers, clang-tidy on all sources, ThreadSanitizer, coverage, and packages in clean installations of Debian (as root)
   --host    build without the NVIDIA backend even if nvcc is there
   --nvidia  build with it, and stop if that cannot be done
   --help    print this and stop
@@ -97,7 +97,7 @@ check() {
 if [ "$full" = yes ]; then
   check "$preset" nothing || trouble=yes
   cmake --build --preset "$preset" --target benchmarks || trouble=yes
-  check asan nothing || trouble=yes
+  check asan slow || trouble=yes
 else
   check "$preset" slow tidy-changed asan || trouble=yes
 fi

@@ -283,6 +283,17 @@ class CountResults(Tree):
                  '<testcase name="b" status="notrun"><skipped message="Unable to find executable"/></testcase>')
         self.assertEqual(self.run_on(cases), (1, "1 passed, 1 failed, 0 skipped"))
 
+    def test_counts_the_cases_of_a_test(self):
+        cases = ('<testcase name="a: all cases" status="run"><system-out>SKIPPED: b: no GPU\n'
+                 'CASES: 12 passed, 0 failed, 1 skipped\n</system-out></testcase>'
+                 '<testcase name="c: all cases" status="fail"><system-out>CASES: 3 passed, 2 failed, 0 skipped</system-out></testcase>')
+        self.assertEqual(self.run_on(cases), (1, "15 passed, 2 failed, 1 skipped"))
+        self.assertIn("skipped: a: all cases: b: no GPU", self.lines)
+
+    def test_counts_a_test_that_fails_after_its_cases(self):
+        cases = '<testcase name="a" status="fail"><system-out>CASES: 3 passed, 0 failed, 0 skipped\nleaked</system-out></testcase>'
+        self.assertEqual(self.run_on(cases), (1, "3 passed, 1 failed, 0 skipped"))
+
     def test_fails_if_no_test_ran(self):
         self.assertEqual(self.run_on(""), (1, "0 passed, 0 failed, 0 skipped"))
 

@@ -16,8 +16,9 @@ inline auto ContainsSubstring(const std::string& part) {
 
 namespace ncclprobe::support {
 
-// Notes that this test was skipped, and why: the program then exits with 77, which ctest shows as
-// "Skipped". With NCCLPROBE_REQUIRE_GPU=1 in the environment it fails instead.
+// Notes that this test case was skipped, and why. A program that skipped all its cases exits with
+// 77, which ctest shows as "Skipped". With NCCLPROBE_REQUIRE_GPU=1 in the environment it fails
+// instead.
 void note_skip(const std::string& reason);
 
 } // namespace ncclprobe::support

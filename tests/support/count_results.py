@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints 'N passed, N failed, N skipped' from the JUnit files that ctest wrote.
 
+A test of several cases prints a line such as CASES: 12 passed, 0 failed, 1 skipped (support/session.cpp); then its cases count.
 The last lines of each failed test's output come before that: who reads only the end of a log sees what failed and why.
 A test that could not be started (no executable, failed fixture) counts as failed, as ctest itself has it.
 Exit code 0 only if at least one test passed and none failed.
 """
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
 LINES_OF_A_FAILURE = 40
+CASES = re.compile(r"^CASES: (\d+) passed, (\d+) failed, (\d+) skipped$", re.MULTILINE)
+SKIPPED_CASE = re.compile(r"^SKIPPED: (.*)$", re.MULTILINE)
 
 
 def kind_of(case):
@@ -26,14 +30,25 @@ def kind_of(case):
 
 def count(paths):
     counts = {"passed": 0, "failed": 0, "skipped": 0}
-    cases = {"failed": [], "skipped": []}
+    failed, skipped = [], []
     for path in paths:
-        for case in ElementTree.parse(path).getroot().iter("testcase"):
-            kind = kind_of(case)
-            counts[kind] += 1
-            if kind in cases:
-                cases[kind].append(case)
-    return counts, cases
+        for test in ElementTree.parse(path).getroot().iter("testcase"):
+            kind = kind_of(test)
+            output = test.findtext("system-out", "")
+            cases = CASES.search(output)
+            if kind != "skipped" and cases:
+                for name, number in zip(counts, cases.groups()):
+                    counts[name] += int(number)
+                skipped += [f"{test.get('name')}: {case}" for case in SKIPPED_CASE.findall(output)]
+                if kind == "failed" and cases[2] == "0":
+                    counts["failed"] += 1  # it ended badly after its cases
+            else:
+                counts[kind] += 1
+            if kind == "failed":
+                failed.append(test)
+            elif kind == "skipped":
+                skipped.append(test.get("name"))
+    return counts, failed, skipped
 
 
 def main(paths):
@@ -44,10 +59,10 @@ def main(paths):
             readable.append(path)
         except (OSError, ElementTree.ParseError) as error:
             print(f"no results in {path}: {error}")
-    counts, cases = count(readable)
-    for case in cases["skipped"]:
-        print(f"skipped: {case.get('name')}")
-    for case in cases["failed"]:
+    counts, failed, skipped = count(readable)
+    for name in skipped:
+        print(f"skipped: {name}")
+    for case in failed:
         print(f"failed: {case.get('name')}")
         for line in case.findtext("system-out", "").splitlines()[-LINES_OF_A_FAILURE:]:
             print(f"    {line}")
