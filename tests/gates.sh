@@ -59,8 +59,7 @@ tidy-changed() {
 }
 
 asan() {
-  # Sources are compiled in groups, which is several times faster.
-  cmake --preset asan -B build/asan-part -DNCCLPROBE_UNITY=ON >/dev/null
+  cmake --preset asan -B build/asan-part >/dev/null
   local tests=(base wire trace tuning)
   if [ $# -gt 0 ]; then
     tests=("$@")
@@ -91,6 +90,7 @@ tsan() {
 
 coverage() {
   command -v gcovr >/dev/null || missing coverage gcovr
+  # Without groups of sources: so a source that misses an include is found too.
   configure coverage -DNCCLPROBE_UNITY=OFF -DNCCLPROBE_WERROR=OFF -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O0 -g1 --coverage"
   find build/coverage -name '*.gcda' -delete
   if [ $# -gt 0 ]; then

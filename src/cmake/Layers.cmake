@@ -47,7 +47,11 @@ function(ncclprobe_program name)
   install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT ${component})
   if(NCCLPROBE_PACKAGE)
     # Libraries that a .tar.gz brings along. The old kind of run path, which their own libraries are searched in too.
-    set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/ncclprobe")
+    set(run_path "$ORIGIN/../lib/ncclprobe")
+    if(name MATCHES "-worker")
+      string(APPEND run_path ":$ORIGIN/../lib/ncclprobe/worker") # what Gloo alone needs
+    endif()
+    set_target_properties(${name} PROPERTIES INSTALL_RPATH "${run_path}")
     target_link_options(${name} PRIVATE LINKER:--disable-new-dtags)
   endif()
 endfunction()

@@ -39,16 +39,29 @@ endif()
 
 # What each Linux has, and what would harm libraries that are loaded later (NCCL, the driver) if it was older than
 # theirs, stays out: the C and C++ runtimes.
-file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${programs}
-  RESOLVED_DEPENDENCIES_VAR libraries UNRESOLVED_DEPENDENCIES_VAR missing
-  PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|resolv|util|stdc\\+\\+|gcc_s|mpi|mpi_.*|open-rte|open-pal)\\.so"
-  DIRECTORIES /usr/lib /usr/local/lib)
-if(missing)
-  message(FATAL_ERROR "package_files.cmake: these libraries were not found: ${missing}")
-endif()
-file(MAKE_DIRECTORY ${root}/lib/ncclprobe)
-foreach(library ${libraries})
-  get_filename_component(name ${library} NAME) # as programs name it
-  file(REAL_PATH ${library} file)
-  file(COPY_FILE ${file} ${root}/lib/ncclprobe/${name})
-endforeach()
+set(left_out "^ld-linux" "^lib(c|m|dl|rt|pthread|resolv|util|stdc\\+\\+|gcc_s)\\.so")
+set(mpi "^lib(mpi|mpi_.*|open-rte|open-pal)\\.so")
+
+# copy_libraries(<folder> <programs> <patterns of names that stay out>): all that the programs need, and that is not there already.
+function(copy_libraries folder programs left_out)
+  file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${programs}
+    RESOLVED_DEPENDENCIES_VAR libraries UNRESOLVED_DEPENDENCIES_VAR missing
+    PRE_EXCLUDE_REGEXES ${left_out} DIRECTORIES /usr/lib /usr/local/lib)
+  if(missing)
+    message(FATAL_ERROR "package_files.cmake: these libraries were not found: ${missing}")
+  endif()
+  foreach(library ${libraries})
+    get_filename_component(name ${library} NAME) # as programs name it
+    if(NOT EXISTS ${root}/lib/ncclprobe/${name})
+      file(MAKE_DIRECTORY ${folder})
+      file(REAL_PATH ${library} file)
+      file(COPY_FILE ${file} ${folder}/${name})
+    endif()
+  endforeach()
+endfunction()
+
+copy_libraries(${root}/lib/ncclprobe "${programs}" "${left_out};${mpi}")
+# Gloo is linked with Open MPI on Debian 13. Only workers look into this folder, so that ncclprobe-mpi has the launcher's MPI.
+set(workers ${programs})
+list(FILTER workers INCLUDE REGEX "/ncclprobe-worker-")
+copy_libraries(${root}/lib/ncclprobe/worker "${workers}" "${left_out}")

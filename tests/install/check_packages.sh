@@ -254,15 +254,17 @@ for release in "${names[@]}"; do
 done
 
 # A .tar.gz is for the release that it was built on and newer ones.
-built_on=""
+built=()
 for release in "${names[@]}"; do
-  [ -n "$built_on" ] || built_on=$(find "$packages/$release" -name 'ncclprobe-*.tar.gz' 2>/dev/null | head -n 1)
-  if [ -n "$built_on" ] && [ -e "$work/$release-base/installed" ]; then
-    try_tgz "$built_on" "$release" "$work/$release-base"
+  built+=("$(find "$packages/$release" -name 'ncclprobe-*.tar.gz' 2>/dev/null | head -n 1)")
+  if [ -e "$work/$release-base/installed" ]; then
+    for tgz in "${built[@]}"; do
+      [ -z "$tgz" ] || try_tgz "$tgz" "$release" "$work/$release-base"
+    done
   fi
 done
 for root in "${also[@]}"; do
-  [ -z "$built_on" ] || try_tgz "$built_on" "$(basename "$root")" "$root"
+  [ -z "${built[0]}" ] || try_tgz "${built[0]}" "$(basename "$root")" "$root"
 done
 
 [ "$trouble" = no ] || exit 1
