@@ -84,7 +84,7 @@ check() {
   cmake --preset "$name" && cmake --build --preset "$name" --target ncclprobe_programs || return 1
   rm -f "$build"/{programs,others}.xml
   results+=("$build"/{programs,others}.xml)
-  ctest --preset "$name" --label-regex '^program$' --label-exclude "^($left_out)\$" --parallel 4 \
+  ctest --preset "$name" --label-regex '^program$' --label-exclude "^($left_out)\$" --parallel 3 \
     --output-junit "$build/programs.xml" >"$build/programs.txt" 2>&1 &
   programs=$!
   nice -n 10 cmake --build --preset "$name" || trouble=yes
