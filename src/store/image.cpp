@@ -130,7 +130,9 @@ void write_tables(hid_t file, const Tables& tables, FileKind kind) {
   write_text(file, "kind", std::string(base::to_string(kind)));
   const auto [first, end] = run_form().tables_of(kind);
   for (std::size_t t = first; t < end; ++t)
-    write_table(file, tables, t, kind);
+    if (kind == FileKind::run ||
+        tables.tables[t].rows > 0) // half of a part's time went into empty ones
+      write_table(file, tables, t, kind);
   write_strings(file, tables.strings);
 }
 
@@ -139,6 +141,7 @@ void write_tables(hid_t file, const Tables& tables, FileKind kind) {
 // A file that is being read.
 struct Reading {
   hid_t file;
+  FileKind kind;
   const std::function<void()>& progress;
 };
 
@@ -240,7 +243,9 @@ std::uint64_t read_source(hid_t group, const ColumnForm& column, const Reading& 
 
 void read_table(const Reading& reading, const TableForm& form, Tables& tables, Table& table) {
   const char* name = form.name.c_str();
-  if (form.may_be_absent && !has_link(reading.file, name))
+  const bool may_be_absent = form.may_be_absent || (reading.kind != FileKind::run &&
+                                                    form.size != TableForm::Size::one_row);
+  if (may_be_absent && !has_link(reading.file, name))
     return;
   Hdf5Group group(H5Gopen2(reading.file, name, H5P_DEFAULT), "H5Gopen2", name);
   std::optional<std::uint64_t> rows;
@@ -317,7 +322,7 @@ Tables read_outline(const std::filesystem::path& path, FileKind kind,
   try {
     const Hdf5File file = open_hdf5_file(path);
     check_identity(file.get(), name, kind);
-    const Reading reading{file.get(), progress};
+    const Reading reading{file.get(), kind, progress};
     Tables tables;
     tables.file = path;
     read_strings(reading, tables.strings);
