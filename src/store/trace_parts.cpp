@@ -40,7 +40,7 @@ std::vector<Found> find_parts(const fs::path& run_file, const char* extension) {
   return found;
 }
 
-// So it is if the worker was killed as it started.
+// A worker that is killed as it starts leaves an empty spool.
 bool is_empty(const Found& spool) {
   std::error_code trouble;
   return fs::file_size(spool.path, trouble) == 0;

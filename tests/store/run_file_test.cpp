@@ -106,6 +106,22 @@ TEST_CASE("default values and trials without cells survive") {
   REQUIRE(equal(*read, run));
 }
 
+TEST_CASE("a part has only the tables that have rows") {
+  ScratchFolder folder;
+  auto file = folder / "run.h5";
+  model::Run run = support::example_run(1);
+  run.trials.emplace_back().spec.id = 1; // without cells
+  store_all(file, run);
+
+  // HDF5 stores names of tables as plain text.
+  auto has_table = [&](const char* part, const char* name) {
+    return base::read_file(store::parts_folder(file) / part).value().find(name) !=
+           std::string::npos;
+  };
+  CHECK(has_table("trial-000000.h5", "collective_cells"));
+  CHECK(!has_table("trial-000001.h5", "collective_cells"));
+}
+
 TEST_CASE("more rows than a chunk has read back equal") {
   ScratchFolder folder;
   auto file = folder / "run.h5";
