@@ -142,7 +142,7 @@ TEST_CASE("the leader's memory is what a trial's record holds") {
 
 TEST_CASE("the leader's memory does not grow with the samples where they may go to a file") {
   const support::ScratchFolder folder;
-  for (int ranks : {64, 16'384}) {
+  for (int ranks : {64, 4096, 16'384}) {
     constexpr int k_all = 3 << 19; // 48 MiB
     const Cost few = cost_of_trial(ranks, k_fan_out, 1, 1, folder.path());
     const Cost many = cost_of_trial(ranks, k_fan_out, k_all / ranks, 1, folder.path());
