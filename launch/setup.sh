@@ -48,7 +48,7 @@ packages_optional=(
 packages_full=(
   gcovr # tests/gates.sh coverage
   slurm-wlm slurm-wlm-basic-plugins munge # a Slurm of two nodes on one machine
-  python3-torch # models and buckets are compared with PyTorch's
+  python3-torch # torchrun, and models and buckets to compare ours with
 )
 
 usage() {

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fails if a header does not compile alone, and twice in one file.
 
-A header whose own .cpp includes it first is compiled alone by each build with NCCLPROBE_UNITY=OFF, as that for
-coverage is (the order of includes is part of the format check). So only the others cost a compiler run here.
+A header whose own .cpp includes it first is compiled alone by each build with NCCLPROBE_UNITY=OFF, such as that
+of tests/gates.sh coverage (the order of includes is part of the format check). So only the others cost a compiler run here.
 
 Usage: headers_alone.py <root> [--skip folder]... -- compiler arguments...
 """
