@@ -21,7 +21,7 @@ void remove_folded(const fs::path& run_file, const Gathered& run) {
   fs::path folder = parts_folder(run_file);
   for (const fs::path& part : run.parts)
     fs::remove(part, ignored);
-  remove_trace_leavings(run_file);
+  remove_trace_leftovers(run_file);
   for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end;
        at.increment(ignored))
     if (at->path().extension() == ".tmp") {

@@ -129,9 +129,10 @@ void write_tables(hid_t file, const Tables& tables, FileKind kind) {
   write_schema(file, k_schema_name, k_schema_major, k_schema_minor);
   write_text(file, "kind", std::string(base::to_string(kind)));
   const auto [first, end] = run_form().tables_of(kind);
+  // Half of a trial's columns are in tables without rows, and HDF5 takes as long for these as for
+  // others. So parts leave such tables out.
   for (std::size_t t = first; t < end; ++t)
-    if (kind == FileKind::run ||
-        tables.tables[t].rows > 0) // half of a part's time went into empty ones
+    if (kind == FileKind::run || tables.tables[t].rows > 0)
       write_table(file, tables, t, kind);
   write_strings(file, tables.strings);
 }
@@ -243,6 +244,7 @@ std::uint64_t read_source(hid_t group, const ColumnForm& column, const Reading& 
 
 void read_table(const Reading& reading, const TableForm& form, Tables& tables, Table& table) {
   const char* name = form.name.c_str();
+  // As write_tables() leaves them out.
   const bool may_be_absent = form.may_be_absent || (reading.kind != FileKind::run &&
                                                     form.size != TableForm::Size::one_row);
   if (may_be_absent && !has_link(reading.file, name))

@@ -15,8 +15,9 @@ namespace ncclprobe::store {
 
 std::uint64_t ScratchFile::append(std::span<const std::byte> bytes) {
   if (!fd_) {
-    std::string name = (folder_ / ".scratch-XXXXXX.tmp").string();
-    fd_ = base::Fd(::mkostemps(name.data(), 4, O_CLOEXEC));
+    constexpr std::string_view suffix = ".tmp"; // fold() removes it if a kill comes before unlink()
+    std::string name = (folder_ / ".scratch-XXXXXX").string().append(suffix);
+    fd_ = base::Fd(::mkostemps(name.data(), suffix.size(), O_CLOEXEC));
     if (!fd_)
       raise(Errc::io, "cannot create {}: {}", name, std::strerror(errno));
     ::unlink(name.c_str());

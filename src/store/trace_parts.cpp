@@ -181,7 +181,7 @@ std::vector<std::string> fold_traces(const fs::path& run_file,
   return remarks;
 }
 
-void remove_trace_leavings(const fs::path& run_file) {
+void remove_trace_leftovers(const fs::path& run_file) {
   std::error_code ignored;
   for (const Found& spool : find_parts(run_file, ".spool"))
     if (is_empty(spool))

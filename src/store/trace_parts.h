@@ -50,7 +50,7 @@ std::vector<std::string> fold_traces(const std::filesystem::path& run_file,
 
 // Removes what a kill leaves in the parts folder and no trace can be made of: empty spools, and
 // clock readings without a spool. Called by fold(), after fold_traces().
-void remove_trace_leavings(const std::filesystem::path& run_file);
+void remove_trace_leftovers(const std::filesystem::path& run_file);
 
 // Trials for which fold_traces() has something to do, ascending.
 std::vector<int> unfolded_traces(const std::filesystem::path& run_file);
