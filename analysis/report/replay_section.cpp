@@ -111,6 +111,7 @@ Object described(const model::CapturedStep& step) {
                 {"host_late_ns", step.host_late_ns},
                 {"ranks", step.ranks},
                 {"replayed_ranks", step.replayed},
+                {"compute", to_string(step.compute)},
                 {"device_times", step.has_device_times},
                 {"remarks", step.remarks}};
 }

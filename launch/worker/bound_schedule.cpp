@@ -205,7 +205,12 @@ void BoundSchedule::bind(const Operation& operation) {
     });
   } else if (const auto* spin = std::get_if<SpinOp>(&operation.what)) {
     for_each_local_rank([&](std::size_t local_rank) -> Step {
-      return [&on = used_stream(local_rank, spin->stream), ns = spin->duration_ns] { on.spin(ns); };
+      backend::Stream& on = used_stream(local_rank, spin->stream);
+      const std::uint64_t ns = spin->duration_ns;
+      if (!spin->is_load)
+        return [&on, ns] { on.spin(ns); };
+      on.prepare_load();
+      return [&on, ns] { on.load(ns); };
     });
   } else if (const auto* record = std::get_if<RecordEventOp>(&operation.what)) {
     for_each_local_rank([&](std::size_t local_rank) -> Step {

@@ -128,6 +128,10 @@ public:
   virtual void record(Event&) = 0;
   virtual void wait(Event&) = 0;                    // on the latest record() before this call
   virtual void spin(std::uint64_t duration_ns) = 0; // keeps the stream busy
+  // Keeps the stream busy, and the whole device (model::SpinOp::is_load). It may last longer if the
+  // device is shared. prepare_load() is called before a cell starts, and may measure the device.
+  virtual void load(std::uint64_t duration_ns) { spin(duration_ns); }
+  virtual void prepare_load() {}
   // Copies between any two buffers of the process. The stream's device executes them.
   virtual void copy(const CopyCall&) = 0;
   // Throws Errc::unsupported, with the reason, if the copy is impossible. Called before a cell

@@ -88,6 +88,12 @@ NCCLPROBE_DESCRIBE(
                      "the previous call",
                      base::grown))
 
+// What keeps the GPU busy in a replay while the job computed. Stored by number: append only.
+enum class ReplayCompute {
+  gemm, // matrix products on the whole GPU
+  spin  // one small kernel
+};
+
 struct CapturedStep {
   std::string path;        // of the capture
   int kind = 0;            // of step, as `report` counts them
@@ -95,9 +101,10 @@ struct CapturedStep {
   // Consecutive steps that are replayed, each with its own times. 1: one step, its times are
   // medians over the compared ones.
   int replayed_steps = 1;
-  std::uint64_t first_step = 0;  // number in the capture, if there are several
-  std::vector<int> ranks;        // that were captured
-  std::vector<int> replayed;     // of these: by rank of the replay
+  std::uint64_t first_step = 0; // number in the capture, if there are several
+  std::vector<int> ranks;       // that were captured
+  std::vector<int> replayed;    // of these: by rank of the replay
+  ReplayCompute compute = ReplayCompute::gemm;
   bool has_device_times = false; // else those of calls on the host
   double step_ns = 0;            // of the replayed steps
   double exposed_ns = 0;    // communication without computing, in a replayed step: mean over ranks
@@ -124,6 +131,10 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(ranks, "job ranks that were captured"),
     NCCLPROBE_COLUMN(replayed,
                      "for each rank of the replay, in order: the job rank whose calls it replays"),
+    NCCLPROBE_COLUMN(compute,
+                     "what keeps the GPU busy while the job computed: gemm: matrix products on "
+                     "the whole GPU, spin: one small kernel",
+                     base::grown),
     NCCLPROBE_COLUMN(has_device_times,
                      "1: captured times are those of GPUs; 0: those of calls on the host"),
     NCCLPROBE_COLUMN(step_ns,

@@ -176,9 +176,12 @@ struct SpinOp {
   std::uint64_t duration_ns = 0;
   // It stands for a job's host that is busy launching: nothing is computed meanwhile.
   bool is_host = false;
+  // The whole device is busy, as with a job's kernels: what else runs meanwhile shares its
+  // multiprocessors, caches and memory with them.
+  bool is_load = false;
   bool operator==(const SpinOp&) const = default;
 };
-NCCLPROBE_GROWN_FIELDS(SpinOp, (stream, duration_ns), (is_host))
+NCCLPROBE_GROWN_FIELDS(SpinOp, (stream, duration_ns), (is_host, is_load))
 
 // Memory layout of a product's factors. Matrices are stored column by column, as in BLAS: n as in
 // the product, t transposed. So A of tn is k x m in memory, and B of nt is n x k. If weights are

@@ -111,6 +111,15 @@ __global__ void spin(std::uint64_t duration_ns) {
   }
 }
 
+__global__ void note_time(std::uint64_t* into) {
+  *into = global_timer_ns();
+}
+
+__global__ void spin_since(const std::uint64_t* noted_ns, std::uint64_t duration_ns) {
+  while (global_timer_ns() - *noted_ns < duration_ns) {
+  }
+}
+
 __global__ void answer_clock(volatile ClockBoard* board, std::uint32_t questions) {
   std::uint64_t begin_ns = global_timer_ns();
   std::uint64_t last_ns = begin_ns;
@@ -147,17 +156,26 @@ __global__ void take_larger(double* largest, const double* other) {
 
 cudaError_t load_kernels() {
   cudaFuncAttributes ignored{};
-  cudaError_t code = cudaFuncGetAttributes(&ignored, fill); // querying attributes loads the kernel
-  if (code == cudaSuccess)
-    code = cudaFuncGetAttributes(&ignored, compare);
-  if (code == cudaSuccess)
-    code = cudaFuncGetAttributes(&ignored, compare_poison);
-  if (code == cudaSuccess)
-    code = cudaFuncGetAttributes(&ignored, spin);
-  if (code == cudaSuccess)
-    code = cudaFuncGetAttributes(&ignored, take_larger);
-  if (code == cudaSuccess)
-    code = cudaFuncGetAttributes(&ignored, answer_clock);
+  cudaError_t code = cudaSuccess;
+  const auto load = [&](auto kernel) {
+    if (code == cudaSuccess)
+      code = cudaFuncGetAttributes(&ignored, kernel); // querying attributes loads the kernel
+  };
+  load(fill);
+  load(compare);
+  load(compare_poison);
+  load(note_time);
+  load(take_larger);
+  load(answer_clock);
+  // Blocks with much shared memory run beside these on a multiprocessor only if it is set aside.
+  const auto let_others_in = [&](auto kernel) {
+    load(kernel);
+    if (code == cudaSuccess)
+      code = cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                  cudaSharedmemCarveoutMaxShared);
+  };
+  let_others_in(spin);
+  let_others_in(spin_since);
   return code;
 }
 
@@ -189,6 +207,17 @@ cudaError_t enqueue_compare_poison(const std::byte* data, std::uint64_t bytes,
 
 cudaError_t enqueue_spin(std::uint64_t duration_ns, cudaStream_t stream) {
   spin<<<1, 1, 0, stream>>>(duration_ns);
+  return cudaGetLastError();
+}
+
+cudaError_t enqueue_note_time(std::uint64_t* into, cudaStream_t stream) {
+  note_time<<<1, 1, 0, stream>>>(into);
+  return cudaGetLastError();
+}
+
+cudaError_t enqueue_spin_since(const std::uint64_t* noted_ns, std::uint64_t duration_ns,
+                               cudaStream_t stream) {
+  spin_since<<<1, 1, 0, stream>>>(noted_ns, duration_ns);
   return cudaGetLastError();
 }
 

@@ -40,6 +40,12 @@ cudaError_t enqueue_compare_poison(const std::byte* data, std::uint64_t bytes,
 // advances in steps, on some GPUs of a microsecond.
 cudaError_t enqueue_spin(std::uint64_t duration_ns, cudaStream_t stream);
 
+// Writes the GPU's global timer to memory of the GPU.
+cudaError_t enqueue_note_time(std::uint64_t* into, cudaStream_t stream);
+// As enqueue_spin(), but the duration counts from the noted time.
+cudaError_t enqueue_spin_since(const std::uint64_t* noted_ns, std::uint64_t duration_ns,
+                               cudaStream_t stream);
+
 // Clock questions of the host and answers of the GPU, in pinned host memory.
 struct ClockBoard {
   alignas(64) std::uint32_t asked; // written by the host: number of the question

@@ -5,6 +5,7 @@
 #include "backend/backend.h"
 #include "nvidia/cuda_gpu.h"
 #include "nvidia/matrix_products.h"
+#include "nvidia/product_load.h"
 
 #include <memory>
 
@@ -33,6 +34,8 @@ public:
   void record(backend::Event& event) override; // of the same device
   void wait(backend::Event& event) override;   // of any device
   void spin(std::uint64_t duration_ns) override;
+  void load(std::uint64_t duration_ns) override;
+  void prepare_load() override;
   void prepare(const backend::CopyCall& call) override;
   void copy(const backend::CopyCall& call) override;
   void prepare(const backend::ChaseCall& call) override;
@@ -55,6 +58,8 @@ private:
   std::shared_ptr<ProductSource> product_source_;
   StreamHandle stream_;
   std::unique_ptr<MatrixProducts> products_; // since the first that was prepared
+  std::unique_ptr<ProductLoad> load_;        // since it was prepared
+  bool load_is_impossible_ = false;
   bool captured_ = false;
 };
 

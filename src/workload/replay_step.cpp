@@ -55,10 +55,7 @@ public:
     declare();
     all_.resize(scope_.kept.size());
     std::iota(all_.begin(), all_.end(), 0);
-    if (static_cast<int>(all_.size()) == scope_.world)
-      acting_.clear();
-    else
-      acting_ = all_;
+    acting_ = static_cast<int>(all_.size()) == scope_.world ? std::vector<int>{} : all_;
     for (const ReplayOrder& order : orders_) {
       push(MarkerOp{k_compute_stream, "step"}, acting_);
       if (&order == &orders_.front() && !paced_.empty()) // hosts begin together with the GPUs
@@ -239,7 +236,8 @@ private:
       const auto ns =
           static_cast<std::uint64_t>(std::llround(sum_ns / static_cast<double>(alike.size())));
       std::ranges::sort(alike);
-      push(SpinOp{k_compute_stream, ns}, std::move(alike));
+      const bool is_load = step_.compute == ReplayCompute::gemm;
+      push(SpinOp{k_compute_stream, ns, false, is_load}, std::move(alike));
     }
     push(MarkerOp{k_compute_stream, label, Activity::backward, MarkerEdge::end}, ranks);
   }

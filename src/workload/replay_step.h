@@ -12,8 +12,8 @@
 #include <vector>
 
 // Captured steps as a schedule. Every communicator has a stream of its own, and computing has one.
-// Computing is a kernel that keeps the device busy for the measured time. A call waits for the
-// computing before it, and computing goes on when the call has begun, or has ended
+// Computing keeps the device busy for the measured time (CapturedStep::compute). A call waits for
+// the computing before it, and computing goes on when the call has begun, or has ended
 // (CapturedCall::is_waited_for). A step ends when all calls have ended.
 //
 // Of ranks whose host may be late (CapturedCall::host_ns), the host is a stream, too: a kernel that

@@ -44,6 +44,28 @@ TEST_CASE("a stream is busy until its work is done, and the clock has gone on by
   CHECK(stream.idle());
 }
 
+TEST_CASE("a load keeps its stream busy as long as asked") {
+  NCCLPROBE_CONTRACT(subject, 1);
+  World world(subject, 1);
+  auto& device = world.device(0);
+  auto& stream = world.stream(0);
+  stream.prepare_load();
+
+  for (const std::uint64_t ns : {k_ms / 50, 20 * k_ms}) { // shorter than a product, and many
+    auto begin = device.create_event(backend::EventUse::time);
+    auto end = device.create_event(backend::EventUse::time);
+    stream.record(*begin);
+    stream.load(ns);
+    stream.record(*end);
+    World::wait(stream);
+
+    const std::int64_t took_ns = device.elapsed_ns(*begin, *end);
+    CHECK(took_ns >= static_cast<std::int64_t>(ns) * 9 / 10);
+    if (!world.backend().moves_data())
+      CHECK(took_ns == static_cast<std::int64_t>(ns));
+  }
+}
+
 TEST_CASE("two streams overlap: a short one ends while a long one that began earlier still runs") {
   NCCLPROBE_CONTRACT(subject, 1);
   World world(subject, 1);

@@ -184,15 +184,19 @@ def planted_once(bench, name, plant, causes, **environment):
 
 def replay_times(bench, capture, *more):
     file = bench.folder / "replay.h5"
-    bench.run(["mpirun", "-np", str(bench.options.ranks), bench.ncclprobe, "replay", str(capture), "-q", "--repeat", "2", "--proof", "off", "--force",
+    bench.run(["mpirun", "-np", str(bench.options.ranks), bench.ncclprobe, "replay", str(capture), "-q", "--repeat", str(bench.options.repeats), "--proof", "off", "--force",
                "-o", str(file), *more])
     return json.loads(bench.run([bench.ncclprobe, "report", str(file), "--format", "json"]))
 
 
 def replay(bench, name):
     said, capture = bench.record(name, "--cuda", "--steps", "5", "--every", "5")
-    for one in replay_times(bench, capture)["replay"]["times"]:
-        print(f"replay     {name:10} {one['quantity']:26} captured {one['captured_ns'] / 1e6:8.3f} ms, replayed "
+    print_reproduced("replay", name, replay_times(bench, capture))
+
+
+def print_reproduced(part, name, report):
+    for one in report["replay"]["times"]:
+        print(f"{part:10} {name:10} {one['quantity']:26} captured {one['captured_ns'] / 1e6:8.3f} ms, replayed "
               f"{one['replayed_ns'] / 1e6:8.3f} ms, ratio {one['ratio']:.4f}", flush=True)
 
 
@@ -208,6 +212,7 @@ def replayed_settings(bench, name):
     # A launch-bound job is replayed by up to 16 steps in a row, so an iteration takes about a second.
     report = replay_times(bench, capture, "--warmups", "1", "--iterations", "1", "--batches", "5",
                           *[word for setting in REPLAYED_SETTINGS for word in ("--setting", setting)])
+    print_reproduced("settings", name, report)
     replayed = {one["setting"]: one["step_ms"] for one in report["steps"] if one["parts"] == "all"}
     default = next(one["step_ms"] for one in report["steps"] if one["parts"] == "all" and one["is_default"])
     for setting in REPLAYED_SETTINGS:
@@ -290,6 +295,7 @@ def main():
     parser.add_argument("--plants", default="host,computing,loader,copies", help="of 'planted'")
     parser.add_argument("--ranks", type=int, default=2, help="1: for 'cost' of kernels on a single GPU")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=2, help="fresh processes of each setting of a replay")
     parser.add_argument("--timeout", type=float, default=240, help="seconds for one program")
     parser.add_argument("--hang-after", type=float, default=25, help="seconds until the job that hangs is looked at")
     parser.add_argument("--keep", type=pathlib.Path, help="keep the captures in this folder")

@@ -21,6 +21,7 @@ base::Result<model::CapturedStep> step_to_replay(const CapturedJob& job, int wor
       model::CapturedStep step,
       analysis::replay::captured_step(source, found, {name, job.step_kind, job.steps}));
   NCCLPROBE_TRY_ASSIGN(step.replayed, workload::ranks_to_replay(step, world, job.captured_ranks));
+  step.compute = job.compute;
   for (std::string& lost : workload::lost_by(step, step.replayed))
     step.remarks.push_back(std::move(lost));
   return step;

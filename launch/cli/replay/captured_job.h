@@ -16,6 +16,7 @@ struct CapturedJob {
   std::optional<int> step_kind;                   // nothing: the one with the most steps
   std::optional<std::vector<int>> captured_ranks; // to replay; nothing: the first ones
   std::optional<int> steps;                       // CaptureRequest::steps
+  model::ReplayCompute compute = model::ReplayCompute::gemm;
 };
 
 // The step to replay on that many ranks. Errors: those of choose_trace(),

@@ -12,7 +12,8 @@ constexpr const char* k_replay_about =
     "Turns steps of a job, recorded by `ncclprobe record`, into a schedule. It measures the "
     "schedule as `ncclprobe run` measures training steps. The schedule contains the job's "
     "collectives and messages, with their sizes, types, communicators and order. Between them, the "
-    "GPU computes for the measured time. Where the job's host launched too late to keep its GPU "
+    "GPU multiplies matrices for the measured time. Where the job's host launched too late to keep "
+    "its GPU "
     "busy, the replay reproduces the delay. It needs neither the job's program nor its model. The "
     "report first shows how well the replay reproduces the capture. That error "
     "applies to every verdict on a setting.\n\n"
@@ -48,6 +49,11 @@ Usage replay_usage(ReplayOptions& into) {
                             "median times",
                             {.initial = "1 if steps are alike and the host launches in time, "
                                         "otherwise up to 16"}),
+                     option("compute", "HOW", into.job.compute,
+                            name_words<model::ReplayCompute>("choice for --compute"),
+                            "What keeps the GPU busy while the job computed: gemm: matrix products "
+                            "on the whole GPU, which slow communication down as a job's kernels "
+                            "do; spin: one small kernel"),
                      option("captured-ranks", "N,...", into.job.captured_ranks, numbers<int>(0),
                             "Replay these ranks of the job, in this order",
                             {.initial = "the first ones, as many as this run has"})}),

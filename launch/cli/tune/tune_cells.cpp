@@ -73,8 +73,7 @@ Result<void> TuneCells::add_job(const JobToTune& job, const RunOptions& options)
   RunOptions run = run_of(job, options, session_->backend.name);
   fill_defaults(run, session_->backend.name, session_->hosts, ranks);
   NCCLPROBE_TRY_ASSIGN(const workload::PlanRequest request, make_request(run, *session_, *world_));
-  NCCLPROBE_TRY_ASSIGN(model::CapturedStep step,
-                       step_to_replay({job.path, std::nullopt, std::nullopt}, ranks));
+  NCCLPROBE_TRY_ASSIGN(model::CapturedStep step, step_to_replay({.path = job.path}, ranks));
   if (step.replayed.size() != static_cast<std::size_t>(ranks))
     return fail(
         {Errc::invalid_argument,

@@ -179,6 +179,12 @@ TEST_CASE("order, sizes and communicators of the schedule are those of the captu
                                  "all_reduce 1048576 f32 on 0123"});
   CHECK(spins_ns(schedule, 0) == 14'000'000);
   CHECK(spins_ns(schedule, 3) == 15'000'000);
+  for (const SpinOp& spin : operations<SpinOp>(schedule))
+    CHECK(spin.is_load);
+  CapturedStep small = step;
+  small.compute = ReplayCompute::spin;
+  for (const SpinOp& spin : operations<SpinOp>(schedule_of(small, 4)))
+    CHECK_FALSE(spin.is_load);
   // Each part lacks the other one, and nothing else.
   const Schedule computing = schedule_of(step, 4, StepParts::compute);
   CHECK(operations<CollectiveOp>(computing).empty());

@@ -71,8 +71,10 @@ class Replay(ProgramTest):
         self.assertEqual(read_json(again.stdout)["replay"], replay)
 
         # The model has no noise of a machine: computing is as planted, and nothing else is added.
-        report = self.replay("--backend", "synthetic", "--ranks", "2", "--repeat", "5", "--set",
+        self.assertEqual(replay["compute"], "gemm")
+        report = self.replay("--backend", "synthetic", "--ranks", "2", "--repeat", "5", "--compute", "spin", "--set",
                              "NCCLPROBE_SYNTHETIC_ALPHA_NS=2000")
+        self.assertEqual(report["replay"]["compute"], "spin")
         step, _ = report["replay"]["times"]
         of_operations = sum(one["times"] * one["replayed_ns"] for one in report["replay"]["operations"])
         planted = (FIRST_MS + SECOND_MS) * MS + of_operations
