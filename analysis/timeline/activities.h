@@ -66,6 +66,7 @@ struct DeviceActivity {
   std::uint32_t shape = 0; // differs if kernels of one name do different work
   std::uint32_t nccl = 0;  // first joined NcclOperationRow: index + 1; 0: none
   std::uint16_t stream = 0;
+  bool company_is_known = true; // kernels beside it were recorded
   Class kind = Class::compute;
   float ready_error_ns = 0; // possible error of ready_ns, from the clocks' error
 };

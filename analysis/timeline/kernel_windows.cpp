@@ -68,6 +68,8 @@ std::optional<std::int64_t> common_shift(const Spans& kernels, const Spans& oper
 } // namespace
 
 void take_kernel_times(const RankTrace& trace, Activities& activities) {
+  for (DeviceActivity& activity : activities.all)
+    activity.company_is_known = activity.nccl == 0;
   const Spans kernels = communication_kernels(trace);
   for (const trace::KernelWindowRow& window : trace.kernel_windows) {
     std::vector<DeviceActivity*> inside;
@@ -75,6 +77,7 @@ void take_kernel_times(const RankTrace& trace, Activities& activities) {
     for (DeviceActivity& activity : activities.all)
       if (activity.nccl != 0 &&
           is_in(window, trace.nccl_operations[activity.nccl - 1].enqueue_ns)) {
+        activity.company_is_known = true;
         inside.push_back(&activity);
         operations.push_back({activity.start_ns, activity.end_ns});
       }

@@ -40,7 +40,8 @@ DurationsByKind durations_of(const Activities& activities, const OperationIndex&
   bool has_steps = !operations.steps().empty();
   auto measure = [&](const DeviceActivity& activity, Span span, CoverMeter& company) {
     std::int64_t covered = company.covered(span);
-    if (span.length() <= 0 || (has_steps && activity.step == k_no_step))
+    if (span.length() <= 0 || !activity.company_is_known ||
+        (has_steps && activity.step == k_no_step))
       return;
     const auto* operation = operations.find(activity.operation);
     Durations& durations =
@@ -192,7 +193,7 @@ std::vector<KernelSlowdown> by_kernel(const std::vector<Slowdown>& slowdowns) {
   }
   std::vector<KernelSlowdown> out;
   for (auto& [key, kernel] : kernels)
-    out.push_back(std::move(kernel));
+    out.push_back(kernel);
   std::ranges::stable_sort(out, [](const KernelSlowdown& a, const KernelSlowdown& b) {
     const bool a_has = a.sum.kinds > 0, b_has = b.sum.kinds > 0;
     return a_has != b_has ? a_has : a.sum_ns > b.sum_ns;

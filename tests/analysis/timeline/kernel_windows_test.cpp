@@ -59,6 +59,22 @@ TEST_CASE("communication of a captured job is NCCL's, at the times of its kernel
   CHECK(communications == 8); // each once
 }
 
+TEST_CASE("communication of a captured job was not alone where no kernels were recorded") {
+  TraceSource source = source_of({captured_job()});
+  source.ranks[0].clocks = {{0, 0, 1'000, 0, trace::ClockKind::globaltimer}};
+
+  const Timeline timeline = analysed(source);
+
+  std::uint64_t communications = 0;
+  for (const Slowdown& one : timeline.slowdowns) {
+    if (!one.kind.communication)
+      continue;
+    CHECK(one.alone == 0);
+    communications += one.overlapped;
+  }
+  CHECK(communications == 4); // of steps 2 to 5
+}
+
 TEST_CASE("a step of a captured job counts if all of it was recorded") {
   TraceSource source = source_of({captured_job()});
   source.ranks[0].clocks = {{0, 0, 1'000, 0, trace::ClockKind::globaltimer}};
