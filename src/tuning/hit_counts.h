@@ -20,10 +20,11 @@ struct RowHits {
 };
 
 struct HitCounts {
-  std::string sha256;            // of the table
-  std::uint64_t without_row = 0; // calls that no row covers
-  std::uint64_t set_aside = 0;   // calls whose row was measured on another machine
-  std::vector<RowHits> rows;     // in the order of the table
+  std::string sha256; // of the table
+  std::uint64_t without_row =
+      0; // calls that no row covers, and groups of operations if their row was measured
+  std::uint64_t set_aside = 0; // calls whose row was measured on another machine
+  std::vector<RowHits> rows;   // in the order of the table
   bool operator==(const HitCounts&) const = default;
 };
 

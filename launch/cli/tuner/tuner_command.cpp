@@ -3,6 +3,7 @@
 
 #include "launch/cli/tuner/tuner_command.h"
 
+#include "system/nccl_files.h"
 #include "tuning/nvidia_csv.h"
 #include "tuning/table_file.h"
 
@@ -19,6 +20,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
 namespace ncclprobe::cli {
 namespace {
@@ -28,14 +30,23 @@ constexpr const char* k_tuner_command = "ncclprobe tuner";
 using analysis::RowCheck;
 using analysis::RowState;
 
-// Variables by which NCCL's choice of algorithms differs.
+// Variables by which NCCL's choice of algorithms differs, from the environment and NCCL's files.
 workload::Variables variables_here() {
   workload::Variables found;
+  std::map<std::string, std::string> places; // of the files
+  if (const char* file = std::getenv("NCCL_CONF_FILE"); file != nullptr)
+    places["NCCL_CONF_FILE"] = file;
+  const std::vector<model::NcclFile> files = system::nccl_files(places);
   for (const char* name :
        {"NCCL_ALGO", "NCCL_PROTO", "NCCL_TUNER_PLUGIN", "NCCL_NVLS_ENABLE", "NCCL_PAT_ENABLE",
-        "NCCL_COLLNET_ENABLE", "NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS"})
+        "NCCL_COLLNET_ENABLE", "NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS"}) {
     if (const char* value = std::getenv(name); value != nullptr && *value != '\0')
       found[name] = value;
+    for (const model::NcclFile& file : files)
+      for (const model::Setting& one : file.settings)
+        if (one.name == name)
+          found.try_emplace(name, one.value); // the first wins
+  }
   return found;
 }
 

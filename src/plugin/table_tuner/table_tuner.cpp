@@ -29,10 +29,14 @@ bool TableTuner::decide(const Communicator& communicator, const TunedCall& call)
   }
   const tuning::Row& row = table_.rows[static_cast<std::size_t>(index)];
   Counter& counter = counters_[static_cast<std::size_t>(index)];
-  // NCCL estimates a group of operations by another rule.
+  // Rows with an estimate were measured for single operations. NCCL estimates a group by another
+  // rule, so the machine could not be told from others.
+  if (row.estimate && call.operations != 1) {
+    count(without_row_);
+    return false;
+  }
   const float* own = call.cost(tuning::Algorithm::ring, tuning::Protocol::simple);
-  if (call.operations == 1 && own != nullptr &&
-      !tuning::fits_estimate(row, call.bytes, static_cast<double>(*own))) {
+  if (own != nullptr && !tuning::fits_estimate(row, call.bytes, static_cast<double>(*own))) {
     count(set_aside_);
     return true;
   }

@@ -126,10 +126,11 @@ void* open(ncclTuner_v6_t& tuner, std::size_t ranks = 8, std::size_t nodes = 1) 
   return result == 0 ? context : nullptr;
 }
 
-Costs ask(ncclTuner_v6_t& tuner, void* context, std::size_t bytes,
-          int function = ncclFuncAllReduce) {
+Costs ask(ncclTuner_v6_t& tuner, void* context, std::size_t bytes, int function = ncclFuncAllReduce,
+          int operations = 1) {
   Costs costs;
-  if (tuner.getCollInfo(context, function, bytes, 1, costs.table(), 7, 3, 0, &costs.channels) != 0)
+  if (tuner.getCollInfo(context, function, bytes, operations, costs.table(), 7, 3, 0,
+                        &costs.channels) != 0)
     std::exit(97);
   return costs;
 }
@@ -307,6 +308,26 @@ TEST_CASE("on a machine for which NCCL estimates other times, the table stands a
   CHECK_THAT(ended.words, ContainsSubstring("NVIDIA H200"));
   CHECK(std::count(ended.words.begin(), ended.words.end(), '\n') == 1);
   CHECK(job.counts().set_aside == 3);
+}
+
+TEST_CASE("a group of operations was not measured, so it keeps NCCL's choice") {
+  Job job;
+  job.table.rows[0].estimate = tuning::Estimate{30, 30}; // as NCCL says here
+  job.write();
+  Ended ended = in_job(job, [](ncclTuner_v6_t& tuner) {
+    void* context = open(tuner);
+    const Taken chosen{NCCL_ALGO_TREE, NCCL_PROTO_LL};
+    if (!(ask(tuner, context, 1024).taken() == chosen))
+      return 1;
+    for (int operations : {2, 8})
+      if (!(ask(tuner, context, 1024, ncclFuncAllReduce, operations) == Costs()))
+        return 2;
+    // Nobody says where a row without an estimate was measured, so it holds for groups, too.
+    return ask(tuner, context, 3000, ncclFuncAllReduce, 2) == Costs() ? 3 : 0;
+  });
+  CHECK(ended.status == 0);
+  CHECK(ended.words.empty());
+  CHECK(job.counts().without_row == 2);
 }
 
 TEST_CASE("a table without a machine decides on any") {

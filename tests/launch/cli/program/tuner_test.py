@@ -43,6 +43,8 @@ class Tuner(ProgramTest):
         self.assertEqual((counted["without_row"], counted["set_aside"]), (5, 1))
         beaten = self.checked(table, code=9, NCCL_ALGO="Ring")
         self.assertEqual([row["state"] for row in beaten["rows"]], ["unchecked", "overridden"])
+        settings = self.write("nccl.conf", "NCCL_ALGO=Ring\n")
+        self.assertEqual(self.checked(table, code=9, NCCL_CONF_FILE=settings)["rows"], beaten["rows"])
         small = self.checked(table, "--ranks", "4", code=9)
         self.assertEqual({row["state"] for row in small["rows"]}, {"impossible"})
         self.assertEqual(self.run_program("tuner", "check", table, "--ranks", "8", "--nodes", "9").returncode, 2)
