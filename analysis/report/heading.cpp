@@ -300,6 +300,8 @@ Object run_value(const RunSummary& run, const ConditionSummary& conditions) {
              {"hosts", header.hosts}};
   if (!header.imported.empty())
     out.emplace_back("imported", header.imported);
+  if (!header.proven.empty())
+    out.emplace_back("proven", header.proven);
   if (!header.environment_of_ranks.empty())
     out.emplace_back("environment_of_ranks", header.environment_of_ranks);
   return out;
@@ -336,6 +338,11 @@ Section heading_section(const RunSummary& run) {
     line("Pinned", describe_settings(header.pinned) +
                        " (set before the run, so not swept; --override NAME sweeps it anyway)");
   line("Note", printable(header.note));
+  for (const model::ProvenGain& one : header.proven)
+    line(
+        "Proven",
+        fmt::format("{}: {:.3f}x the default's speed over all cells, 95% interval {:.3f} to {:.3f}",
+                    printable(one.setting), one.speed, one.low, one.high));
   line("Command", join(header.argv, " "));
   const ConditionSummary conditions = summarise_conditions(run);
   line("Conditions", describe_conditions(conditions));

@@ -168,6 +168,12 @@ TablePtr in_process_table(const Tuning& tuning) {
   table.show_left("differ", [](Check one) {
     return !one.ratio ? "too few processes" : one.differs ? "yes" : "not shown";
   });
+  table.add("is_logged", &InProcessCheck::is_logged);
+  table
+      .show_left(
+          "in its log",
+          [](Check one) { return one.is_logged ? Value(*one.is_logged ? "yes" : "no") : Value(); })
+      .if_any();
   add_why(table, "why_different", &InProcessCheck::reason);
   table
       .show_left(

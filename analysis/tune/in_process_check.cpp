@@ -30,21 +30,21 @@ std::string value_of(const std::vector<model::Setting>& settings, std::string_vi
   return found == settings.end() ? "" : found->value;
 }
 
-Why why_different(const std::vector<Use>& uses, const std::vector<model::Setting>& settings) {
+Finding compare_log(const std::vector<Use>& uses, const std::vector<model::Setting>& settings) {
   if (uses.empty())
-    return Finding{&k_no_log};
+    return {&k_no_log};
   for (const char* name : {"algorithm", "protocol"}) {
     const std::string asked = value_of(settings, name);
     for (const Use& use : uses)
       if (!asked.empty() &&
           !is_logged_as(asked, name == std::string_view("protocol") ? use.protocol : use.algorithm))
-        return Finding{&k_other_choice, {{"used", in_words(use)}, {"asked", asked}}};
+        return {&k_other_choice, {{"used", in_words(use)}, {"asked", asked}}};
   }
   if (const auto asked = base::number_of<int>(value_of(settings, "channels")))
     for (const Use& use : uses)
       if (use.channels > 0 && use.channels < *asked)
-        return Finding{&k_fewer_channels, {{"used", use.channels}, {"asked", *asked}}};
-  return Finding{&k_same_choice};
+        return {&k_fewer_channels, {{"used", use.channels}, {"asked", *asked}}};
+  return {&k_same_choice};
 }
 
 bool is_beyond(const RatioTest& test, double floor) {
@@ -82,8 +82,11 @@ std::vector<InProcessCheck> check_in_process(const RunSummary& run,
     check.fresh_processes = static_cast<int>(fresh.size());
     check.ratio = welch_ratio(fresh, within, k_confidence);
     check.differs = check.ratio && is_beyond(*check.ratio, one.floor);
-    if (check.differs)
-      check.reason = why_different(explanations.at(one.target).of_delivery.uses, one.settings);
+    const Finding logged = compare_log(explanations.at(one.target).of_delivery.uses, one.settings);
+    if (logged.kind != &k_no_log)
+      check.is_logged = logged.kind == &k_same_choice;
+    if (check.differs || check.is_logged == false)
+      check.reason = logged;
   }
   return checks;
 }

@@ -33,7 +33,9 @@ struct InProcessCheck {
   int in_process_processes = 0;
   int fresh_processes = 0;
   bool differs = false; // beyond the interval and the A/A floor
-  Why reason;           // of a difference, as far as the library's log shows one
+  // As delivered, the library's log shows the choice that the settings ask for. Nothing: no log.
+  std::optional<bool> is_logged;
+  Why reason; // of a difference or another choice, as far as the library's log shows one
 };
 
 // `run`, `delivered`, `without`: as for prove_delivery(). `explanations`: of all targets; their

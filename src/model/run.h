@@ -63,6 +63,19 @@ NCCLPROBE_DESCRIBE(ImportedFile, NCCLPROBE_COLUMN(path, "path of the file; -: st
                    NCCLPROBE_COLUMN(remarks, "what the import left out or assumed"))
 
 // Known before the first trial.
+// What `tune` delivered and proved with the trials of this run.
+struct ProvenGain {
+  std::string setting;      // label of the delivered settings
+  double speed = 1;         // of the default's, over all cells
+  double low = 1, high = 1; // its 95% interval
+  bool operator==(const ProvenGain&) const = default;
+};
+NCCLPROBE_DESCRIBE(ProvenGain, NCCLPROBE_COLUMN(setting, "the delivered settings"),
+                   NCCLPROBE_COLUMN(speed, "their speed over all cells, as a multiple of the "
+                                           "default's"),
+                   NCCLPROBE_COLUMN(low, "lower limit of the speed's 95% interval"),
+                   NCCLPROBE_COLUMN(high, "upper limit of the speed's 95% interval"))
+
 struct RunHeader {
   std::string run_id; // random UUID
   std::string started_utc;
@@ -86,6 +99,7 @@ struct RunHeader {
   std::string note;                   // the user's note; empty: none
   std::vector<ImportedFile> imported; // none: ncclprobe measured the run itself
   std::vector<CapturedStep> captured; // the one that the run replays; none: it replays nothing
+  std::vector<ProvenGain> proven;     // at most one; none: the run is no proof of tune
   bool operator==(const RunHeader&) const = default;
 };
 NCCLPROBE_DESCRIBE(
@@ -121,7 +135,11 @@ NCCLPROBE_DESCRIBE(
     NCCLPROBE_COLUMN(captured,
                      "the step of a captured job that the run replays; no rows: the run replays "
                      "nothing",
-                     base::Rows{"captured_step"}, base::grown))
+                     base::Rows{"captured_step"}, base::grown),
+    NCCLPROBE_COLUMN(proven,
+                     "what tune proved with the trials of this run; no rows: it is no proof of "
+                     "tune, or nothing was proven",
+                     base::grown))
 
 struct Run {
   RunHeader header;

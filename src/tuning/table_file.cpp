@@ -44,15 +44,20 @@ Result<TableReference> parse_table_reference(std::string_view text) {
   return TableReference{text.substr(0, at), std::string(digits)};
 }
 
-Result<Table> read_referenced_table(const TableReference& reference) {
-  NCCLPROBE_TRY_ASSIGN(const std::string bytes, read_bytes(reference.path));
+Result<void> check_permissions(const std::filesystem::path& path) {
   struct stat status {};
-  if (::stat(reference.path.c_str(), &status) != 0)
-    return base::system_error("look at", reference.path, errno);
+  if (::stat(path.c_str(), &status) != 0)
+    return base::system_error("look at", path, errno);
   if ((status.st_mode & S_IWOTH) != 0)
     return fail({Errc::invalid_argument,
-                 fmt::format("{} may be written by every user", reference.path.string()),
-                 fmt::format("chmod o-w {}", reference.path.string())});
+                 fmt::format("{} may be written by every user", path.string()),
+                 fmt::format("chmod o-w {}", path.string())});
+  return {};
+}
+
+Result<Table> read_referenced_table(const TableReference& reference) {
+  NCCLPROBE_TRY_ASSIGN(const std::string bytes, read_bytes(reference.path));
+  NCCLPROBE_TRY(check_permissions(reference.path));
   if (const std::string found = base::sha256(bytes); found != reference.sha256)
     return fail({Errc::mismatch,
                  fmt::format("{} differs from the table that the job asks for: its SHA-256 is {}, "

@@ -27,8 +27,11 @@ std::string to_text(const TableReference& reference);
 // Errors: invalid_argument.
 Result<TableReference> parse_table_reference(std::string_view text);
 
-// The table that the reference means. Errors: those of read_table_file(); mismatch if the file's
-// SHA-256 is another; invalid_argument if every user may write the file.
+// Errors: invalid_argument if every user may write the file, io.
+Result<void> check_permissions(const std::filesystem::path& path);
+
+// The table that the reference means. Errors: those of read_table_file() and check_permissions();
+// mismatch if the file's SHA-256 is another.
 Result<Table> read_referenced_table(const TableReference& reference);
 
 } // namespace ncclprobe::tuning

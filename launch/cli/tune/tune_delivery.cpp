@@ -16,6 +16,8 @@
 #include "base/sha256.h"
 #include "base/text_layout.h"
 #include "base/version.h"
+#include "launch/cli/files/report_files.h"
+#include "store/run_file.h"
 #include "workload/companions.h"
 #include "workload/expected_time.h"
 
@@ -213,6 +215,21 @@ void TuneDelivery::judge(const analysis::RunSummary& proof) {
   tuning_.explanations = analysis::tune::explain_delivery(proof, targets, delivered);
   tuning_.in_process = analysis::tune::check_in_process(
       proof, in_process_targets(targets), delivered, tuning_.explanations, out.numbers);
+  for (const analysis::tune::InProcessCheck& one : tuning_.in_process)
+    if (one.is_logged == false)
+      tuning_.notes.push_back(fmt::format("the library did not follow the settings of {}: {}",
+                                          tuning_.space.targets[one.target].name,
+                                          in_words(one.reason)));
+}
+
+// Its trials are judged only when the run file is whole.
+Result<void> TuneDelivery::add_gain_to_proof(const analysis::RatioTest& gain) {
+  const std::filesystem::path file = context_.options.folder / k_proof_file;
+  NCCLPROBE_TRY_ASSIGN(model::Run run, store::resume_run(file, store::Rows::drop));
+  run.header.proven = {
+      {model::label_of(all_of(settings_)), gain.ratio, gain.interval.low, gain.interval.high}};
+  NCCLPROBE_TRY(store::write_header(file, run.header));
+  return fold_parts(file);
 }
 
 // The trials of the proof loaded the same rows without it.
@@ -236,6 +253,7 @@ Result<void> TuneDelivery::finish() {
     return {};
   }
   const tuning::Header about = header(&*tuning_.proof->all);
+  NCCLPROBE_TRY(add_gain_to_proof(*tuning_.proof->all));
   if (table_)
     NCCLPROBE_TRY(add_gain_to_table(about));
   const analysis::tune::Delivery delivery{

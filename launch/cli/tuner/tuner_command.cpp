@@ -78,6 +78,8 @@ int check_table(const TunerOptions& options) {
   auto file = tuning::read_table_file(options.input);
   if (!file)
     return complain_of_input(k_tuner_command, file.error());
+  if (auto safe = tuning::check_permissions(options.input); !safe)
+    spdlog::warn("the plugin will refuse this table: {}", safe.error().text());
   std::optional<model::Run> run;
   auto evidence = evidence_of(options, run);
   if (!evidence)

@@ -54,6 +54,7 @@ model::CellRecord watched_record(std::int64_t time_ns) {
 RunBuilder watched_run() {
   RunBuilder run(2);
   run.header.environment_of_ranks = {{{1}, "NCCL_ALGO", "Ring"}};
+  run.header.proven = {{"NCCL_MIN_CTAS=32", 1.06, 1.04, 1.08}};
   run.header.imported = {{.path = "a.log",
                           .format = model::ImportFormat::nccl_tests_text,
                           .version = "2.19.6",

@@ -60,9 +60,21 @@ TEST_CASE("settings are as fast in fresh processes as within one, up to the nois
   CHECK(same.fresh_processes == 5);
   CHECK_FALSE(same.differs);
   CHECK_FALSE(same.reason);
+  CHECK(same.is_logged == true);
   CHECK(checked(1.05, {k_as_asked}).differs);
   CHECK(checked(0.95, {k_as_asked}).differs);
   CHECK_FALSE(checked(1.05, {k_as_asked}, 1.06).differs); // the default differs from itself by more
+}
+
+TEST_CASE("a choice that the library did not make is told, whatever the times are") {
+  const InProcessCheck other = checked(1, {{"RING", "SIMPLE", 16}});
+  CHECK_FALSE(other.differs);
+  CHECK(other.is_logged == false);
+  CHECK(in_words(other.reason) ==
+        "as delivered, the library's log shows RING SIMPLE 16 channels, which is not NVLSTree");
+  const InProcessCheck silent = checked(1, {});
+  CHECK_FALSE(silent.is_logged);
+  CHECK_FALSE(silent.reason);
 }
 
 TEST_CASE("the reason of a difference is what the library's log shows, if it shows one") {

@@ -117,6 +117,11 @@ class Tune(ProgramTest):
                        cwd=self.folder, check=True)
         for name in "tune.h5", "proof.h5":
             self.assertEqual(self.run_program("report", f"tuned/{name}", "--brief").returncode, 0)
+        proof = read_json(self.run_program("report", "tuned/proof.h5", "--format", "json").stdout)
+        (proven,) = proof["run"]["proven"]
+        self.assertEqual(proven["setting"], words)
+        for limit, stored in zip(found["proof"]["interval"], (proven["low"], proven["high"])):
+            self.assertAlmostEqual(limit, stored, delta=1e-5)
         self.assertEqual(found["files"], ["tune.h5", "proof.h5", "settings.sh", "launch.txt", "tuning.json"])
         self.check_ran(found, "tune.h5", "proof.h5")
         for one in found["candidates"]:

@@ -4,6 +4,7 @@
 """Tuner tables are checked and converted."""
 
 import hashlib
+import os
 import unittest
 
 from program_test_case import ProgramTest, read_json
@@ -38,6 +39,9 @@ class Tuner(ProgramTest):
         plain = self.checked(table)
         self.assertEqual([row["state"] for row in plain["rows"]], ["unchecked", "unchecked"])
         self.assertEqual(plain["reference"], f"{table}@{digest}")
+        os.chmod(table, 0o666)
+        self.assertIn("may be written by every user", self.run_program("tuner", "check", table).stderr)
+        os.chmod(table, 0o644)
         counted = self.checked(table, "--hits", hits)
         self.assertEqual([(row["state"], row["calls"]) for row in counted["rows"]], [("hit", 20), ("never", 0)])
         self.assertEqual((counted["without_row"], counted["set_aside"]), (5, 1))
