@@ -116,6 +116,14 @@ Object described(const model::CapturedStep& step) {
                 {"remarks", step.remarks}};
 }
 
+// Other backends burn the time of a CPU, or nothing.
+std::string_view computing_text(const model::CapturedStep& step, std::string_view backend) {
+  if (backend != "nvidia")
+    return "";
+  return step.compute == model::ReplayCompute::gemm ? "; matrix products stand for computing"
+                                                    : "; a small kernel stands for computing";
+}
+
 std::string source_text(const model::CapturedStep& step) {
   if (has_own_times(step))
     return fmt::format("{}, {} of kind {} from number {}, with their own times; ranks {}",
@@ -153,7 +161,9 @@ Report replay_report(const RunFigures& figures) {
   } else {
     section.blocks.push_back(Findings{"  ", {{&k_replay_not_measured, {}}}, 2});
   }
-  section.blocks.push_back(Text{"  capture:", source_text(*step), 11});
+  section.blocks.push_back(Text{
+      "  capture:",
+      source_text(*step) + std::string(computing_text(*step, figures.run.header.backend)), 11});
   for (const std::string& remark : step->remarks)
     section.blocks.push_back(Text{"  -", remark + ".", 4});
   return {.sections = {std::move(section)}, .data = {{"replay", std::move(data)}}};

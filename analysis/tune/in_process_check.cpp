@@ -84,7 +84,7 @@ std::vector<InProcessCheck> check_in_process(const RunSummary& run,
     check.differs = check.ratio && is_beyond(*check.ratio, one.floor);
     const Finding logged = compare_log(explanations.at(one.target).of_delivery.uses, one.settings);
     if (logged.kind != &k_no_log)
-      check.is_logged = logged.kind == &k_same_choice;
+      check.is_logged = logged.kind != &k_other_choice; // it may take fewer channels
     if (check.differs || check.is_logged == false)
       check.reason = logged;
   }

@@ -86,7 +86,7 @@ Report tuner_check_report(const std::filesystem::path& path, const tuning::Table
       section.add("", fmt::format("Row {}: {}.", check.number, in_words(*check.reason)), 2);
   if (without_row > 0)
     section.add("",
-                fmt::format("{} had no row and kept NCCL's choice.",
+                fmt::format("{} had no row, or were groups of operations, and kept NCCL's choice.",
                             base::count_of(without_row, "call", "calls")),
                 2);
   if (set_aside > 0)

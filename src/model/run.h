@@ -62,7 +62,6 @@ NCCLPROBE_DESCRIBE(ImportedFile, NCCLPROBE_COLUMN(path, "path of the file; -: st
                    NCCLPROBE_COLUMN(times, "what the times in the file measure, in words"),
                    NCCLPROBE_COLUMN(remarks, "what the import left out or assumed"))
 
-// Known before the first trial.
 // What `tune` delivered and proved with the trials of this run.
 struct ProvenGain {
   std::string setting;      // label of the delivered settings
@@ -76,6 +75,7 @@ NCCLPROBE_DESCRIBE(ProvenGain, NCCLPROBE_COLUMN(setting, "the delivered settings
                    NCCLPROBE_COLUMN(low, "lower limit of the speed's 95% interval"),
                    NCCLPROBE_COLUMN(high, "upper limit of the speed's 95% interval"))
 
+// Known before the first trial, but for what it proves.
 struct RunHeader {
   std::string run_id; // random UUID
   std::string started_utc;

@@ -167,7 +167,7 @@ cudaError_t load_kernels() {
   load(note_time);
   load(take_larger);
   load(answer_clock);
-  // Blocks with much shared memory run beside these on a multiprocessor only if it is set aside.
+  // Blocks with much shared memory run beside these only if the multiprocessor has it set aside.
   const auto let_others_in = [&](auto kernel) {
     load(kernel);
     if (code == cudaSuccess)

@@ -15,23 +15,22 @@ namespace ncclprobe::nvidia {
 
 class GpuStream;
 
-// Keeps a whole GPU busy for given times, with products of matrices. The matrices are zeros, so the
-// load draws little power and does not slow the clocks down.
+// Keeps a whole GPU busy for given times, with products of matrices. The matrices are zeros, so
+// that the load draws little power.
 class ProductLoad {
 public:
-  // Measures how long one product takes on the idle GPU, in some milliseconds. Errors: unsupported,
-  // without cuBLASLt.
+  // Measures how long one product takes, in some milliseconds. Errors: unsupported, without
+  // cuBLASLt.
   ProductLoad(GpuStream& stream, std::shared_ptr<CudaGpu> gpu);
 
-  // Products for most of the time, then a kernel that waits for its end. So the load lasts exactly
-  // as long unless the products are slowed down by more than that rest, as kernels of a job would
-  // be.
+  // Products for most of the time, then a kernel that waits for its end. The load lasts as asked,
+  // unless the products are slowed down by more than that rest.
   void enqueue(std::uint64_t duration_ns);
 
 private:
   backend::GemmCall product();
   void enqueue_begin();
-  void enqueue_end(std::uint64_t after_ns); // waits until so long after the begin
+  void enqueue_end(std::uint64_t after_ns); // ends the load so long after its begin
   // Mean duration of what `enqueue_one` enqueues, many times in a row.
   double measure_ns(const std::function<void()>& enqueue_one);
 

@@ -70,23 +70,13 @@ void GpuStream::spin(std::uint64_t duration_ns) {
 }
 
 void GpuStream::prepare_load() {
-  if (load_ || load_is_impossible_)
-    return;
-  try {
+  if (!load_)
     load_ = std::make_unique<ProductLoad>(*this, gpu_);
-  } catch (const base::Exception& failure) {
-    if (failure.error().code != base::Errc::unsupported)
-      throw;
-    load_is_impossible_ = true;
-    product_source_->note(
-        fmt::format("computing is one small kernel, because the GPU cannot multiply matrices: {}",
-                    failure.what()));
-  }
 }
 
 void GpuStream::load(std::uint64_t duration_ns) {
   prepare_load();
-  load_ ? load_->enqueue(duration_ns) : spin(duration_ns);
+  load_->enqueue(duration_ns);
 }
 
 namespace {

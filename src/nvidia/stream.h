@@ -59,7 +59,6 @@ private:
   StreamHandle stream_;
   std::unique_ptr<MatrixProducts> products_; // since the first that was prepared
   std::unique_ptr<ProductLoad> load_;        // since it was prepared
-  bool load_is_impossible_ = false;
   bool captured_ = false;
 };
 

@@ -21,8 +21,8 @@ struct RowHits {
 
 struct HitCounts {
   std::string sha256; // of the table
-  std::uint64_t without_row =
-      0; // calls that no row covers, and groups of operations if their row was measured
+  // Calls that no row covers, and groups of operations whose row has an estimate.
+  std::uint64_t without_row = 0;
   std::uint64_t set_aside = 0; // calls whose row was measured on another machine
   std::vector<RowHits> rows;   // in the order of the table
   bool operator==(const HitCounts&) const = default;

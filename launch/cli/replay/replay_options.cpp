@@ -13,10 +13,9 @@ constexpr const char* k_replay_about =
     "schedule as `ncclprobe run` measures training steps. The schedule contains the job's "
     "collectives and messages, with their sizes, types, communicators and order. Between them, the "
     "GPU multiplies matrices for the measured time. Where the job's host launched too late to keep "
-    "its GPU "
-    "busy, the replay reproduces the delay. It needs neither the job's program nor its model. The "
-    "report first shows how well the replay reproduces the capture. That error "
-    "applies to every verdict on a setting.\n\n"
+    "its GPU busy, the replay reproduces the delay. It needs neither the job's program nor its "
+    "model. The report first shows how well the replay reproduces the capture. That error applies "
+    "to every verdict on a setting.\n\n"
     "On fewer ranks than were captured, communicators lose the missing ranks. Every remaining rank "
     "communicates as many bytes as in the job. A message to a missing rank cannot be replayed.";
 
@@ -52,8 +51,8 @@ Usage replay_usage(ReplayOptions& into) {
                      option("compute", "HOW", into.job.compute,
                             name_words<model::ReplayCompute>("choice for --compute"),
                             "What keeps the GPU busy while the job computed: gemm: matrix products "
-                            "on the whole GPU, which slow communication down as a job's kernels "
-                            "do; spin: one small kernel"),
+                            "on the whole GPU, which take multiprocessors and caches from "
+                            "communication; spin: one small kernel"),
                      option("captured-ranks", "N,...", into.job.captured_ranks, numbers<int>(0),
                             "Replay these ranks of the job, in this order",
                             {.initial = "the first ones, as many as this run has"})}),

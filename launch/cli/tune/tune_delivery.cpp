@@ -215,19 +215,14 @@ void TuneDelivery::judge(const analysis::RunSummary& proof) {
   tuning_.explanations = analysis::tune::explain_delivery(proof, targets, delivered);
   tuning_.in_process = analysis::tune::check_in_process(
       proof, in_process_targets(targets), delivered, tuning_.explanations, out.numbers);
-  for (const analysis::tune::InProcessCheck& one : tuning_.in_process)
-    if (one.is_logged == false)
-      tuning_.notes.push_back(fmt::format("the library did not follow the settings of {}: {}",
-                                          tuning_.space.targets[one.target].name,
-                                          in_words(one.reason)));
 }
 
 // Its trials are judged only when the run file is whole.
-Result<void> TuneDelivery::add_gain_to_proof(const analysis::RatioTest& gain) {
+Result<void> TuneDelivery::add_gain_to_proof(const std::string& settings,
+                                             const analysis::RatioTest& gain) {
   const std::filesystem::path file = context_.options.folder / k_proof_file;
   NCCLPROBE_TRY_ASSIGN(model::Run run, store::resume_run(file, store::Rows::drop));
-  run.header.proven = {
-      {model::label_of(all_of(settings_)), gain.ratio, gain.interval.low, gain.interval.high}};
+  run.header.proven = {{settings, gain.ratio, gain.interval.low, gain.interval.high}};
   NCCLPROBE_TRY(store::write_header(file, run.header));
   return fold_parts(file);
 }
@@ -253,7 +248,12 @@ Result<void> TuneDelivery::finish() {
     return {};
   }
   const tuning::Header about = header(&*tuning_.proof->all);
-  NCCLPROBE_TRY(add_gain_to_proof(*tuning_.proof->all));
+  for (const analysis::tune::InProcessCheck& one : tuning_.in_process)
+    if (one.is_logged == false)
+      tuning_.notes.push_back(fmt::format("the library did not follow the settings of {}: {}",
+                                          tuning_.space.targets[one.target].name,
+                                          in_words(one.reason)));
+  const std::string proven = model::label_of(all_of(settings_)); // as in the trials of the proof
   if (table_)
     NCCLPROBE_TRY(add_gain_to_table(about));
   const analysis::tune::Delivery delivery{
@@ -264,6 +264,8 @@ Result<void> TuneDelivery::finish() {
     NCCLPROBE_TRY(base::write_file_atomically(folder / name, content));
     tuning_.files.push_back(name);
   }
+  if (auto added = add_gain_to_proof(proven, *tuning_.proof->all); !added) // all else is written
+    spdlog::warn("{} lacks the gain: {}", k_proof_file, added.error().text());
   return {};
 }
 

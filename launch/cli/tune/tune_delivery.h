@@ -57,7 +57,7 @@ private:
       : context_(context), tuning_(tuning) {}
   Result<void> choose_with_table(const model::TrialRecord* companion);
   Result<void> write_table(const std::filesystem::path& file, const tuning::Table& table);
-  Result<void> add_gain_to_proof(const analysis::RatioTest& gain);
+  Result<void> add_gain_to_proof(const std::string& settings, const analysis::RatioTest& gain);
   Result<void> add_gain_to_table(const tuning::Header& about);
   void choose_for_all();
   std::vector<analysis::tune::InProcessTarget>

@@ -40,8 +40,11 @@ workload::Variables variables_here() {
   for (const char* name :
        {"NCCL_ALGO", "NCCL_PROTO", "NCCL_TUNER_PLUGIN", "NCCL_NVLS_ENABLE", "NCCL_PAT_ENABLE",
         "NCCL_COLLNET_ENABLE", "NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS"}) {
-    if (const char* value = std::getenv(name); value != nullptr && *value != '\0')
-      found[name] = value;
+    if (const char* value = std::getenv(name); value != nullptr) {
+      if (*value != '\0')
+        found[name] = value;
+      continue; // also an empty value wins over the files
+    }
     for (const model::NcclFile& file : files)
       for (const model::Setting& one : file.settings)
         if (one.name == name)

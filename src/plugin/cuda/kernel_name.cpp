@@ -14,8 +14,8 @@ namespace ncclprobe::plugin {
 namespace {
 
 // Kernels of kernels.cu that belong to the measurement, not to the measured work.
-constexpr std::array<std::string_view, 5> k_own_kernels{"fill", "compare", "spin", "take_larger",
-                                                        "answer_clock"};
+constexpr std::array<std::string_view, 7> k_own_kernels{
+    "fill", "compare", "spin", "note_time", "spin_since", "take_larger", "answer_clock"};
 
 bool is_own(std::string_view name) {
   constexpr std::string_view k_space = "ncclprobe::nvidia::";

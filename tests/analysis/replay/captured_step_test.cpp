@@ -357,10 +357,12 @@ TEST_CASE("a host launches what is computed before a call, also if the call is l
   auto host_ms = [](const Schedule& schedule, int rank) {
     double ms = 0;
     for (const Operation& one : schedule.operations)
-      if (const auto* spin = std::get_if<SpinOp>(&one.what))
+      if (const auto* spin = std::get_if<SpinOp>(&one.what)) {
+        CHECK(spin->is_load != spin->is_host); // a host computes nothing
         ms += spin->is_host && names_rank(one.ranks, rank)
                   ? static_cast<double>(spin->duration_ns) / 1e6
                   : 0;
+      }
     return ms;
   };
 

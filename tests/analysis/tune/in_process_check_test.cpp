@@ -66,12 +66,15 @@ TEST_CASE("settings are as fast in fresh processes as within one, up to the nois
   CHECK_FALSE(checked(1.05, {k_as_asked}, 1.06).differs); // the default differs from itself by more
 }
 
-TEST_CASE("a choice that the library did not make is told, whatever the times are") {
+TEST_CASE("a choice that the library did not make is reported, whatever the times are") {
   const InProcessCheck other = checked(1, {{"RING", "SIMPLE", 16}});
   CHECK_FALSE(other.differs);
   CHECK(other.is_logged == false);
   CHECK(in_words(other.reason) ==
         "as delivered, the library's log shows RING SIMPLE 16 channels, which is not NVLSTree");
+  const InProcessCheck fewer = checked(1, {{"NVLS_TREE", "SIMPLE", 12}}); // as NCCL may
+  CHECK(fewer.is_logged == true);
+  CHECK_FALSE(fewer.reason);
   const InProcessCheck silent = checked(1, {});
   CHECK_FALSE(silent.is_logged);
   CHECK_FALSE(silent.reason);

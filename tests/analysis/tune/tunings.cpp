@@ -131,6 +131,7 @@ Tuning tuning_with_gain() {
       {.of_default = {.times = steps::StepTimes{}}, .of_delivery = {.times = steps::StepTimes{}}}};
   static constexpr FindingKind k_found{"found", Severity::note, "{used} of {asked}"};
   tuning.in_process = {{.target = 0, .settings = "algorithm=Ring", .ratio = test}, {.target = 1}};
+  tuning.in_process.front().is_logged = true;
   tuning.in_process.front().reason = Finding{&k_found, {{"used", 12}, {"asked", 16}}};
   tuning.ineffective = {{{0, 1}, {"NCCL_MIN_CTAS", "16"}, Effect::overridden, {}}};
   tuning.step_times.add(0, {1, 0}, {.step_ns = 2e6});

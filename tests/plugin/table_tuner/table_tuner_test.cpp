@@ -322,7 +322,7 @@ TEST_CASE("a group of operations was not measured, so it keeps NCCL's choice") {
     for (int operations : {2, 8})
       if (!(ask(tuner, context, 1024, ncclFuncAllReduce, operations) == Costs()))
         return 2;
-    // Nobody says where a row without an estimate was measured, so it holds for groups, too.
+    // By a row without an estimate, no machine is told from others anyway.
     return ask(tuner, context, 3000, ncclFuncAllReduce, 2) == Costs() ? 3 : 0;
   });
   CHECK(ended.status == 0);
