@@ -19,6 +19,7 @@
 #include "nvidia/factory.h"
 #include "topology/read/hwloc_source.h"
 
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
@@ -178,6 +179,9 @@ int main(int argc, char** argv) {
   // No PDEATHSIG: it could end this process before SupervisorLink has seen the channel's end of
   // file and killed the whole group. Grandchildren would then be left.
   base::start_log("ncclprobe-worker", base::Verbosity::normal);
+  // Gloo writes to sockets of ranks that may have died. The error tells more than a death by
+  // signal.
+  std::signal(SIGPIPE, SIG_IGN);
   worker::ProgressBoard board;
   worker::SupervisorLink link{base::Fd(wire::k_channel_fd), board};
   link.send({-1, wire::Hello{wire::k_protocol_version, std::string(base::version()), getpid()}});
