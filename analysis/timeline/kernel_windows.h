@@ -14,8 +14,8 @@ namespace ncclprobe::analysis::timeline {
 
 // Moves the communication in windows to the times of its kernels: NCCL's times are from its
 // channels, on another clock of the GPU, and their error would count as exposed or hidden. An
-// operation whose kernel is not clear keeps its times. The company of communication outside is
-// unknown.
+// operation whose kernel is not clear keeps its times. What ran beside communication outside
+// windows is marked as unknown.
 void take_kernel_times(const RankTrace& trace, Activities& activities);
 
 // Whether all kernels of a step were recorded: its operations, the one before them and the first

@@ -42,7 +42,7 @@ struct Durations {
 };
 using DurationsByKind = std::map<KernelKind, Durations>;
 
-// Within the steps, if there are any, and where company was recorded.
+// Within the steps, if there are any, and only where the kernels beside were recorded.
 DurationsByKind durations_of(const Activities& activities, const OperationIndex& operations,
                              const BusySets& busy);
 void add(DurationsByKind& to, const DurationsByKind& from);

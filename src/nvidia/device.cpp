@@ -74,11 +74,9 @@ std::unique_ptr<backend::Event> GpuDevice::create_event(backend::EventUse use) {
 }
 
 std::int64_t GpuDevice::elapsed_ns(backend::Event& begin, backend::Event& end) {
-  float ms = 0;
   gpu_->use();
-  NCCLPROBE_CUDA_CALL(cudaEventElapsedTime(&ms, static_cast<GpuEvent&>(begin).handle(),
-                                           static_cast<GpuEvent&>(end).handle()));
-  return std::llround(static_cast<double>(ms) * 1e6);
+  return std::llround(
+      nvidia::elapsed_ns(static_cast<GpuEvent&>(begin), static_cast<GpuEvent&>(end)));
 }
 
 } // namespace ncclprobe::nvidia

@@ -95,9 +95,7 @@ double ProductLoad::measure_ns(const std::function<void()>& enqueue_one) {
     enqueue_one();
   stream_.record(end);
   NCCLPROBE_CUDA_CALL(cudaEventSynchronize(end.handle()));
-  float ms = 0;
-  NCCLPROBE_CUDA_CALL(cudaEventElapsedTime(&ms, begin.handle(), end.handle()));
-  return static_cast<double>(ms) * 1e6 / k_timed;
+  return elapsed_ns(begin, end) / k_timed;
 }
 
 } // namespace ncclprobe::nvidia

@@ -42,6 +42,12 @@ bool GpuEvent::reached() {
   return done(cudaEventQuery(handle()), "cudaEventQuery");
 }
 
+double elapsed_ns(const GpuEvent& begin, const GpuEvent& end) {
+  float ms = 0;
+  NCCLPROBE_CUDA_CALL(cudaEventElapsedTime(&ms, begin.handle(), end.handle()));
+  return static_cast<double>(ms) * 1e6;
+}
+
 GpuStream::GpuStream(std::shared_ptr<CudaGpu> gpu, std::shared_ptr<ProductSource> products,
                      int priority)
     : gpu_(std::move(gpu)), product_source_(std::move(products)) {

@@ -24,6 +24,10 @@ private:
   EventHandle event_;
 };
 
+// Errors: those of CUDA, such as an event that was not recorded. Both events take time and are
+// done.
+double elapsed_ns(const GpuEvent& begin, const GpuEvent& end);
+
 // A CUDA stream that does not wait for the legacy default stream.
 class GpuStream final : public backend::Stream {
 public:

@@ -30,25 +30,31 @@ constexpr const char* k_tuner_command = "ncclprobe tuner";
 using analysis::RowCheck;
 using analysis::RowState;
 
-// Variables by which NCCL's choice of algorithms differs, from the environment and NCCL's files.
-workload::Variables variables_here() {
-  workload::Variables found;
-  std::map<std::string, std::string> places; // of the files
+// What NCCL's files set: the first of them wins.
+workload::Variables variables_of_files() {
+  std::map<std::string, std::string> places;
   if (const char* file = std::getenv("NCCL_CONF_FILE"); file != nullptr)
     places["NCCL_CONF_FILE"] = file;
-  const std::vector<model::NcclFile> files = system::nccl_files(places);
+  workload::Variables found;
+  for (const model::NcclFile& file : system::nccl_files(places))
+    for (const model::Setting& one : file.settings)
+      found.try_emplace(one.name, one.value);
+  return found;
+}
+
+// Variables by which NCCL's choice of algorithms differs. The environment wins over the files, also
+// with an empty value.
+workload::Variables variables_here() {
+  const workload::Variables of_files = variables_of_files();
+  workload::Variables found;
   for (const char* name :
        {"NCCL_ALGO", "NCCL_PROTO", "NCCL_TUNER_PLUGIN", "NCCL_NVLS_ENABLE", "NCCL_PAT_ENABLE",
         "NCCL_COLLNET_ENABLE", "NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS"}) {
-    if (const char* value = std::getenv(name); value != nullptr) {
-      if (*value != '\0')
-        found[name] = value;
-      continue; // also an empty value wins over the files
-    }
-    for (const model::NcclFile& file : files)
-      for (const model::Setting& one : file.settings)
-        if (one.name == name)
-          found.try_emplace(name, one.value); // the first wins
+    const char* value = std::getenv(name);
+    if (value != nullptr && *value != '\0')
+      found[name] = value;
+    else if (const auto set = of_files.find(name); value == nullptr && set != of_files.end())
+      found.insert(*set);
   }
   return found;
 }
